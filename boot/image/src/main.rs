@@ -1,0 +1,2 @@
+//! Builds, packs, runs and compares zeronull images.
+fn main() {}

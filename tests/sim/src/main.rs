@@ -1,0 +1,2 @@
+//! The program around the simulator.
+fn main() {}
