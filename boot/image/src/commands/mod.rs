@@ -1,0 +1,4 @@
+//! The programs: each reads its arguments and gives the exit status or an error with one.
+
+pub mod image;
+pub mod qemu;

@@ -1,0 +1,338 @@
+//! Building an image: the firmware in all its file formats, its symbols, and the archive of user programs.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use crate::board::Board;
+use crate::cargo::Build;
+use crate::elf::{Content, Elf};
+use crate::error::Error;
+use crate::{cpio, flat, symbols, uimage, workspace};
+
+/// Name in the headers of the image formats that have one.
+const IMAGE_NAME: &str = concat!("zeronull ", env!("CARGO_PKG_VERSION"));
+
+/// Which functions check the stack for overflow, as rustc's `-Zstack-protector` has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum StackProtector {
+    /// None.
+    #[default]
+    None,
+    /// Those with arrays or addresses of locals.
+    Strong,
+    /// All.
+    All,
+}
+
+impl StackProtector {
+    /// The name on command lines, in paths and for rustc.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Strong => "strong",
+            Self::All => "all",
+        }
+    }
+}
+
+impl FromStr for StackProtector {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        [Self::None, Self::Strong, Self::All]
+            .into_iter()
+            .find(|kind| kind.name() == text)
+            .ok_or_else(|| {
+                Error::usage(format!(
+                    "unknown stack protector `{text}`: accepted are none, strong, all"
+                ))
+            })
+    }
+}
+
+/// What to build.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ImageOptions {
+    /// The board to build for.
+    pub board: Board,
+    /// The stack protector of the firmware, `core` and `alloc` included.
+    pub stack_protector: StackProtector,
+    /// Seed of the linker's section shuffle, not 0; `None` keeps the order of the link.
+    pub shuffle: Option<u32>,
+}
+
+impl ImageOptions {
+    /// The plain image of a board.
+    pub fn new(board: Board) -> Self {
+        Self {
+            board,
+            stack_protector: StackProtector::None,
+            shuffle: None,
+        }
+    }
+
+    /// Name of the compiled variant: everything that changes what the compiler does.
+    fn compiled_name(&self) -> String {
+        format!("{}-{}", self.board, self.stack_protector.name())
+    }
+
+    /// Name of the image's directory: the board's for a plain image, else with protector and seed.
+    fn directory_name(&self) -> String {
+        match (self.stack_protector, self.shuffle) {
+            (StackProtector::None, None) => self.board.to_string(),
+            (_, None) => self.compiled_name(),
+            (_, Some(seed)) => format!("{}-{seed}", self.compiled_name()),
+        }
+    }
+}
+
+/// The bytes in memory by what they hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemorySizes {
+    /// Code.
+    pub text: u32,
+    /// Constants.
+    pub rodata: u32,
+    /// Variables with a first value.
+    pub data: u32,
+    /// Variables that start as zero.
+    pub bss: u32,
+}
+
+impl MemorySizes {
+    /// Adds up the loaded sections of `elf`.
+    pub fn of(elf: &Elf<'_>) -> Self {
+        let mut sizes = Self::default();
+        for section in &elf.sections {
+            match section.content() {
+                Some(Content::Text) => sizes.text += section.size,
+                Some(Content::ReadOnly) => sizes.rodata += section.size,
+                Some(Content::Data) => sizes.data += section.size,
+                Some(Content::Bss) => sizes.bss += section.size,
+                None => {}
+            }
+        }
+        sizes
+    }
+}
+
+/// A built image.
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// The board it is for.
+    pub board: Board,
+    /// The directory that holds its files.
+    pub directory: PathBuf,
+    /// What the firmware needs in memory.
+    pub memory: MemorySizes,
+}
+
+impl Image {
+    /// The names of the files in [`Image::directory`].
+    pub const FILES: [&str; 6] = [
+        "zeronull.elf",
+        "zeronull.bin",
+        "zeronull.uimage",
+        "zeronull.srec",
+        "zeronull.sym",
+        "initrd.cpio",
+    ];
+
+    /// The firmware as linked, with symbols and debug information.
+    pub fn elf(&self) -> PathBuf {
+        self.directory.join("zeronull.elf")
+    }
+
+    /// The firmware's memory from physical address 0.
+    pub fn bin(&self) -> PathBuf {
+        self.directory.join("zeronull.bin")
+    }
+
+    /// The firmware in U-Boot's legacy container.
+    pub fn uimage(&self) -> PathBuf {
+        self.directory.join("zeronull.uimage")
+    }
+
+    /// The firmware as S-records at its physical addresses.
+    pub fn srec(&self) -> PathBuf {
+        self.directory.join("zeronull.srec")
+    }
+
+    /// The list of text symbols.
+    pub fn sym(&self) -> PathBuf {
+        self.directory.join("zeronull.sym")
+    }
+
+    /// The user programs.
+    pub fn initrd(&self) -> PathBuf {
+        self.directory.join("initrd.cpio")
+    }
+}
+
+/// Builds the image, as far as something changed since it was last built.
+///
+/// Builds of one variant wait for each other, so tests may ask for the same image at the same time.
+///
+/// # Errors
+/// Cargo fails, the second link moves the code, the linked file breaks a rule of the formats, or a file cannot be
+/// written.
+pub fn build(options: &ImageOptions) -> Result<Image, Error> {
+    let target = workspace::root().join("target");
+    let programs = build_user_programs(&target.join("user"))?;
+
+    let compiled = target.join("firmware").join(options.compiled_name());
+    let _lock = lock(&compiled)?;
+    let firmware = build_firmware(options, &compiled)?;
+    let elf = Elf::parse(&firmware)?;
+
+    let image = Image {
+        board: options.board,
+        directory: target.join("image").join(options.directory_name()),
+        memory: MemorySizes::of(&elf),
+    };
+    fs::create_dir_all(&image.directory).map_err(Error::file("create", &image.directory))?;
+    let raw = flat::raw(&elf)?;
+    write(
+        &image.uimage(),
+        &uimage::pack(&raw, IMAGE_NAME, 0, elf.physical_entry()?, image_time()?),
+    )?;
+    write(&image.bin(), &raw)?;
+    write(&image.srec(), flat::s_records(&elf, IMAGE_NAME)?.as_bytes())?;
+    write(&image.sym(), symbols::listing(&symbols::text_symbols(&elf)?).as_bytes())?;
+    write(&image.initrd(), &programs)?;
+    write(&image.elf(), &firmware)?;
+    Ok(image)
+}
+
+/// Links the firmware with a table of its own symbols and gives the ELF file.
+///
+/// The table of the last build stays where it was. While the code does not change, that table is right already and
+/// Cargo has nothing to do; otherwise the first link only serves to get the new table, and the second takes it in.
+fn build_firmware(options: &ImageOptions, directory: &Path) -> Result<Vec<u8>, Error> {
+    let seed = options.shuffle.map(|seed| seed.to_string());
+    let blob_path = directory.join(format!("symbols-{}.bin", seed.as_deref().unwrap_or("unshuffled")));
+    if !blob_path.exists() {
+        write(&blob_path, &symbols::encode(&[]))?;
+    }
+    let rustflags = match options.stack_protector {
+        StackProtector::None => String::new(),
+        kind => format!("-Zstack-protector={}", kind.name()),
+    };
+    let build = Build {
+        what: &format!("the firmware for {}", options.board),
+        feature: &options.board.feature(),
+        profile: "firmware",
+        rustflags: &rustflags,
+        environment: &[
+            ("ZERONULL_SYMBOLS", Some(blob_path.as_os_str())),
+            ("ZERONULL_SHUFFLE", seed.as_deref().map(OsStr::new)),
+        ],
+        target_directory: directory,
+    };
+    let link = || -> Result<Vec<u8>, Error> {
+        let executables = build.run()?;
+        let path = executables
+            .iter()
+            .find(|path| path.file_name() == Some(OsStr::new("zeronull")))
+            .ok_or_else(|| Error::failed("the firmware's build gave no program named zeronull"))?;
+        fs::read(path).map_err(Error::file("read", path))
+    };
+
+    let first = link()?;
+    let first_symbols = symbols::text_symbols(&Elf::parse(&first)?)?;
+    let blob = symbols::encode(&first_symbols);
+    let firmware = if fs::read(&blob_path).map_err(Error::file("read", &blob_path))? == blob {
+        first
+    } else {
+        write(&blob_path, &blob)?;
+        link()?
+    };
+    let elf = Elf::parse(&firmware)?;
+    symbols::check_unmoved(&first_symbols, &symbols::text_symbols(&elf)?)?;
+    let section = elf
+        .section(symbols::SECTION)
+        .ok_or_else(|| Error::failed(format!("the firmware has no section {}", symbols::SECTION)))?;
+    if !elf.section_bytes(section)?.starts_with(&blob) {
+        return Err(Error::failed(format!(
+            "section {} does not hold the symbol table",
+            symbols::SECTION
+        )));
+    }
+    Ok(firmware)
+}
+
+/// Builds the user programs and packs them as `bin/NAME`, by name.
+fn build_user_programs(directory: &Path) -> Result<Vec<u8>, Error> {
+    let _lock = lock(directory)?;
+    let mut programs = Build {
+        what: "the user programs",
+        feature: "user",
+        profile: "user",
+        rustflags: "",
+        environment: &[("ZERONULL_SYMBOLS", None), ("ZERONULL_SHUFFLE", None)],
+        target_directory: directory,
+    }
+    .run()?;
+    programs.sort();
+    let mut archive = cpio::Archive::default();
+    archive.directory("bin");
+    for path in programs {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        archive.program(
+            &format!("bin/{name}"),
+            &fs::read(&path).map_err(Error::file("read", &path))?,
+        );
+    }
+    Ok(archive.finish())
+}
+
+/// Time stamp in UNIX seconds: `SOURCE_DATE_EPOCH` if it is set, else 0, so that equal sources give equal images.
+fn image_time() -> Result<u32, Error> {
+    match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text.parse().map_err(|_| {
+            Error::usage(format!(
+                "SOURCE_DATE_EPOCH is `{text}`: accepted are 32-bit UNIX seconds"
+            ))
+        }),
+        Err(_) => Ok(0),
+    }
+}
+
+/// Holds the directory for this process until the file is dropped.
+fn lock(directory: &Path) -> Result<File, Error> {
+    fs::create_dir_all(directory).map_err(Error::file("create", directory))?;
+    let path = directory.join("lock");
+    let file = File::create(&path).map_err(Error::file("create", &path))?;
+    file.lock().map_err(Error::file("lock", &path))?;
+    Ok(file)
+}
+
+/// Writes a file under a temporary name and renames it, so that a machine that is just starting reads either the old
+/// or the new one; leaves an equal file alone.
+fn write(path: &Path, content: &[u8]) -> Result<(), Error> {
+    if fs::read(path).is_ok_and(|present| present == content) {
+        return Ok(());
+    }
+    let temporary = path.with_extension("new");
+    fs::write(&temporary, content).map_err(Error::file("write", &temporary))?;
+    fs::rename(&temporary, path).map_err(Error::file("write", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_have_their_own_directories() {
+        let mut options = ImageOptions::new(Board::G3beige);
+        assert_eq!(options.directory_name(), "g3beige");
+        options.shuffle = Some(7);
+        assert_eq!(options.directory_name(), "g3beige-none-7");
+        options.stack_protector = StackProtector::Strong;
+        assert_eq!(options.directory_name(), "g3beige-strong-7");
+        options.shuffle = None;
+        assert_eq!(options.directory_name(), "g3beige-strong");
+    }
+}
