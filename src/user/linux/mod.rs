@@ -1,0 +1,235 @@
+//! The programs' side of the system call interface of 32-bit PowerPC Linux, and the only unsafe code in them.
+//!
+//! `sc` with the number in r0 and arguments from r3; the result comes in r3, and CR0.SO says that it is an error number. 64-bit arguments take two
+//! registers of which the first is odd (r3, r5, r7), high half first. Registers r0, r3 to r12, CR0, CTR and XER may change.
+//! Source: kernel `arch/powerpc/kernel/entry_32.S`, call numbers from `arch/powerpc/kernel/syscalls/syscall.tbl`.
+
+pub mod heap;
+
+use super::errno::Errno;
+use super::print::complain;
+use super::start::StartInfo;
+use super::sys::{Fd, Sys, Whence};
+use alloc::vec::Vec;
+use core::arch::asm;
+use core::ffi::{CStr, c_char};
+use core::panic::PanicInfo;
+
+/// Call numbers, named as in the kernel's table.
+pub mod number {
+    #![expect(missing_docs, reason = "the names are the calls' own")]
+    pub const READ: u32 = 3;
+    pub const WRITE: u32 = 4;
+    pub const OPEN: u32 = 5;
+    pub const CLOSE: u32 = 6;
+    pub const BRK: u32 = 45;
+    pub const GETPPID: u32 = 64;
+    pub const FSYNC: u32 = 118;
+    pub const LLSEEK: u32 = 140;
+    pub const FTRUNCATE64: u32 = 194;
+    pub const EXIT_GROUP: u32 = 234;
+    pub const CLOCK_GETTIME: u32 = 246;
+}
+
+/// Clock number of `CLOCK_MONOTONIC` (kernel `include/uapi/linux/time.h`).
+const CLOCK_MONOTONIC: u32 = 1;
+
+/// Exit status of a program that panicked, as Rust programs have it on Linux.
+const PANIC_STATUS: u8 = 101;
+
+/// Defines a call with a fixed number of arguments, so that a call loads no register that it does not need.
+macro_rules! system_call {
+    ($name:ident($first:ident $(, $argument:ident = $register:tt)*), changes $($changed:tt)*) => {
+        /// Makes one system call.
+        ///
+        /// # Errors
+        /// The error number, where the kernel set CR0.SO.
+        ///
+        /// # Safety
+        /// The call must leave alone all memory that Rust code uses, except what its arguments give it by pointer with the rights needed.
+        #[inline(always)]
+        pub unsafe fn $name(number: u32, $first: u32 $(, $argument: u32)*) -> Result<u32, Errno> {
+            let result: u32;
+            // SAFETY: the caller vouches for the memory; every register that the ABI lets the kernel change is declared.
+            unsafe {
+                asm!(
+                    "sc",
+                    "bns+ 2f",
+                    "neg 3, 3",
+                    "2:",
+                    inlateout("r0") number => _,
+                    inlateout("r3") $first => result,
+                    $(inlateout($register) $argument => _,)*
+                    $(lateout($changed) _,)*
+                    lateout("r9") _,
+                    lateout("r10") _,
+                    lateout("r11") _,
+                    lateout("r12") _,
+                    lateout("cr0") _,
+                    lateout("ctr") _,
+                    lateout("xer") _,
+                    options(nostack),
+                );
+            }
+            // The kernel keeps results above -4096 for errors (`MAX_ERRNO` in `include/linux/err.h`), so the sign tells all.
+            if result >= MAX_ERRNO.wrapping_neg() { Err(Errno(result.wrapping_neg().cast_signed())) } else { Ok(result) }
+        }
+    };
+}
+
+/// The largest error number of the ABI (kernel `include/linux/err.h`).
+const MAX_ERRNO: u32 = 4095;
+
+system_call!(syscall1(a), changes "r4" "r5" "r6" "r7" "r8");
+system_call!(syscall2(a, b = "r4"), changes "r5" "r6" "r7" "r8");
+system_call!(syscall3(a, b = "r4", c = "r5"), changes "r6" "r7" "r8");
+system_call!(syscall4(a, b = "r4", c = "r5", d = "r6"), changes "r7" "r8");
+system_call!(syscall5(a, b = "r4", c = "r5", d = "r6", e = "r7"), changes "r8");
+
+/// Ends the process with `status`.
+pub fn exit(status: u8) -> ! {
+    // SAFETY: exit_group touches no memory of the process and does not return.
+    unsafe { asm!("sc", "trap", in("r0") number::EXIT_GROUP, in("r3") u32::from(status), options(noreturn)) }
+}
+
+/// Reports a panic of `program` on standard error and ends the process.
+pub fn report_panic(program: &str, info: &PanicInfo<'_>) -> ! {
+    complain(&mut Linux, format_args!("{program}: {info}\n"));
+    exit(PANIC_STATUS)
+}
+
+/// Reads the start stack: argument count, argument pointers, 0, environment pointers, 0, auxiliary pairs up to type 0.
+///
+/// # Safety
+/// `stack` is the stack pointer that the kernel started this process with, and nothing has been written at or above it since.
+pub unsafe fn start_info(stack: *const u32) -> StartInfo<'static> {
+    let word = |index: usize| {
+        // SAFETY: the callers below stop at the end marks, so every word read belongs to the start stack.
+        unsafe { stack.add(index).read() }
+    };
+    let text = |index: usize| {
+        // SAFETY: the kernel placed a terminated string for each pointer; they lie above the stack and stay for good.
+        unsafe { CStr::from_ptr(word(index) as *const c_char) }
+    };
+    let mut next = 1;
+    let mut texts_up_to_null = || {
+        let mut texts = Vec::new();
+        while word(next) != 0 {
+            texts.push(text(next));
+            next += 1;
+        }
+        next += 1;
+        texts
+    };
+    let arguments = texts_up_to_null();
+    let environment = texts_up_to_null();
+    let mut auxiliary = Vec::new();
+    while word(next) != 0 {
+        auxiliary.push((word(next), word(next + 1)));
+        next += 2;
+    }
+    StartInfo {
+        arguments,
+        environment,
+        auxiliary,
+        stack: stack.addr() as u32,
+    }
+}
+
+/// The system as Linux programs see it.
+#[derive(Debug)]
+pub struct Linux;
+
+/// The address of a pointer as a call argument.
+#[inline(always)]
+fn address<T: ?Sized>(pointer: *const T) -> u32 {
+    pointer.addr() as u32
+}
+
+impl Sys for Linux {
+    fn open(&mut self, path: &CStr, flags: u32, mode: u32) -> Result<Fd, Errno> {
+        // SAFETY: `path` is readable up to its terminator.
+        unsafe { syscall3(number::OPEN, address(path.as_ptr()), flags, mode) }.map(|fd| Fd(fd.cast_signed()))
+    }
+
+    fn close(&mut self, fd: Fd) -> Result<(), Errno> {
+        // SAFETY: no memory is involved.
+        unsafe { syscall1(number::CLOSE, fd.0.cast_unsigned()) }.map(drop)
+    }
+
+    #[inline(always)]
+    fn read(&mut self, fd: Fd, buffer: &mut [u8]) -> Result<usize, Errno> {
+        // SAFETY: the kernel writes only within `buffer`, which is borrowed exclusively.
+        unsafe {
+            syscall3(
+                number::READ,
+                fd.0.cast_unsigned(),
+                address(buffer.as_mut_ptr()),
+                buffer.len() as u32,
+            )
+        }
+        .map(|count| count as usize)
+    }
+
+    #[inline(always)]
+    fn write(&mut self, fd: Fd, bytes: &[u8]) -> Result<usize, Errno> {
+        // SAFETY: the kernel only reads, within `bytes`.
+        unsafe {
+            syscall3(
+                number::WRITE,
+                fd.0.cast_unsigned(),
+                address(bytes.as_ptr()),
+                bytes.len() as u32,
+            )
+        }
+        .map(|count| count as usize)
+    }
+
+    fn seek(&mut self, fd: Fd, offset: i64, whence: Whence) -> Result<u64, Errno> {
+        let mut position = 0u64;
+        let (high, low) = halves(offset.cast_unsigned());
+        // SAFETY: the kernel writes the 8 bytes of `position` only.
+        unsafe {
+            syscall5(
+                number::LLSEEK,
+                fd.0.cast_unsigned(),
+                high,
+                low,
+                address(&raw mut position),
+                whence as u32,
+            )
+        }
+        .map(|_| position)
+    }
+
+    fn truncate(&mut self, fd: Fd, length: u64) -> Result<(), Errno> {
+        let (high, low) = halves(length);
+        // r4 stays unused: a 64-bit argument starts in an odd register.
+        // SAFETY: no memory is involved.
+        unsafe { syscall4(number::FTRUNCATE64, fd.0.cast_unsigned(), 0, high, low) }.map(drop)
+    }
+
+    fn sync(&mut self, fd: Fd) -> Result<(), Errno> {
+        // SAFETY: no memory is involved.
+        unsafe { syscall1(number::FSYNC, fd.0.cast_unsigned()) }.map(drop)
+    }
+
+    #[inline(always)]
+    fn parent_process(&mut self) -> Result<u32, Errno> {
+        // SAFETY: no memory is involved. The call takes no argument.
+        unsafe { syscall1(number::GETPPID, 0) }
+    }
+
+    fn monotonic_ns(&mut self) -> Result<u64, Errno> {
+        // `struct old_timespec32`: seconds, nanoseconds.
+        let mut time = [0u32; 2];
+        // SAFETY: the kernel writes the 8 bytes of `time` only.
+        unsafe { syscall2(number::CLOCK_GETTIME, CLOCK_MONOTONIC, address(&raw mut time)) }?;
+        Ok(u64::from(time[0]) * 1_000_000_000 + u64::from(time[1]))
+    }
+}
+
+/// High and low half of a 64-bit argument.
+fn halves(value: u64) -> (u32, u32) {
+    ((value >> 32) as u32, value as u32)
+}

@@ -1,0 +1,143 @@
+//! What a program asks of the system it runs on.
+#![forbid(unsafe_code)]
+
+use super::errno::Errno;
+use core::ffi::CStr;
+
+/// A file descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fd(pub i32);
+
+impl Fd {
+    /// Standard input.
+    pub const STDIN: Fd = Fd(0);
+    /// Standard output.
+    pub const STDOUT: Fd = Fd(1);
+    /// Standard error.
+    pub const STDERR: Fd = Fd(2);
+}
+
+/// Flags of `open`, as 32-bit PowerPC numbers them. Source: kernel `arch/powerpc/include/uapi/asm/fcntl.h` and `asm-generic/fcntl.h`.
+pub mod open_flags {
+    /// Read only.
+    pub const O_RDONLY: u32 = 0;
+    /// Write only.
+    pub const O_WRONLY: u32 = 0o1;
+    /// Create the file if there is none.
+    pub const O_CREAT: u32 = 0o100;
+    /// Cut an existing file to length 0.
+    pub const O_TRUNC: u32 = 0o1000;
+    /// Every write goes to the end.
+    pub const O_APPEND: u32 = 0o2000;
+    /// Offsets beyond 2^31 - 1 are wanted; a 32-bit program must say so itself.
+    pub const O_LARGEFILE: u32 = 0o200_000;
+    /// Transfers bypass the page cache.
+    pub const O_DIRECT: u32 = 0o400_000;
+}
+
+/// Where a seek counts from; the values are those of the ABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whence {
+    /// The start of the file.
+    Start = 0,
+    /// The current offset.
+    Current = 1,
+    /// The end of the file.
+    End = 2,
+}
+
+/// The system calls that the portable programs use. Each method is one call, with its result as the kernel gave it: short counts and `EINTR` are
+/// the caller's business.
+pub trait Sys {
+    /// Opens `path`; `flags` from [`open_flags`], `mode` for a file that is created.
+    ///
+    /// # Errors
+    /// As `open(2)`.
+    fn open(&mut self, path: &CStr, flags: u32, mode: u32) -> Result<Fd, Errno>;
+
+    /// Closes `fd`.
+    ///
+    /// # Errors
+    /// As `close(2)`.
+    fn close(&mut self, fd: Fd) -> Result<(), Errno>;
+
+    /// Reads at most `buffer.len()` bytes; 0 is the end of the file.
+    ///
+    /// # Errors
+    /// As `read(2)`; nothing was read.
+    fn read(&mut self, fd: Fd, buffer: &mut [u8]) -> Result<usize, Errno>;
+
+    /// Writes at most `bytes.len()` bytes and returns how many went.
+    ///
+    /// # Errors
+    /// As `write(2)`; nothing was written.
+    fn write(&mut self, fd: Fd, bytes: &[u8]) -> Result<usize, Errno>;
+
+    /// Moves the file offset and returns the new one, in bytes from the start.
+    ///
+    /// # Errors
+    /// As `_llseek(2)`; `ESPIPE` where there is no offset to move.
+    fn seek(&mut self, fd: Fd, offset: i64, whence: Whence) -> Result<u64, Errno>;
+
+    /// Cuts or extends the file to `length` bytes.
+    ///
+    /// # Errors
+    /// As `ftruncate64(2)`; `EINVAL` for what is not a regular file.
+    fn truncate(&mut self, fd: Fd, length: u64) -> Result<(), Errno>;
+
+    /// Waits until the file's data are on their medium.
+    ///
+    /// # Errors
+    /// As `fsync(2)`.
+    fn sync(&mut self, fd: Fd) -> Result<(), Errno>;
+
+    /// The parent's process number: the smallest system call there is.
+    ///
+    /// # Errors
+    /// None on Linux; `ENOSYS` on a system without the call.
+    fn parent_process(&mut self) -> Result<u32, Errno>;
+
+    /// Nanoseconds on a clock that never goes back, from an arbitrary start (`CLOCK_MONOTONIC`).
+    ///
+    /// # Errors
+    /// As `clock_gettime(2)`; `ENOSYS` where the system has no clock.
+    fn monotonic_ns(&mut self) -> Result<u64, Errno>;
+}
+
+/// Writes all of `bytes`, going on after short counts and interruptions.
+///
+/// # Errors
+/// `(done, error)`: the bytes that went before the error. A write that returns 0 counts as `ENOSPC`, since going on would never end.
+pub fn write_all<S: Sys>(sys: &mut S, fd: Fd, bytes: &[u8]) -> Result<(), (usize, Errno)> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let first = sys.write(fd, bytes);
+    write_rest(sys, fd, bytes, first)
+}
+
+/// As [`write_all`], where the first call has been made and its result is `first`.
+///
+/// # Errors
+/// As [`write_all`].
+pub fn write_rest<S: Sys>(
+    sys: &mut S,
+    fd: Fd,
+    bytes: &[u8],
+    first: Result<usize, Errno>,
+) -> Result<(), (usize, Errno)> {
+    let mut done = 0;
+    let mut result = first;
+    loop {
+        match result {
+            Ok(0) => return Err((done, Errno::ENOSPC)),
+            Ok(count) => done += count,
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err((done, error)),
+        }
+        if done >= bytes.len() {
+            return Ok(());
+        }
+        result = sys.write(fd, &bytes[done..]);
+    }
+}
