@@ -19,7 +19,7 @@ give_up() {
 need_toolchain() {
     command -v rustup >/dev/null ||
         give_up "rustup not found in PATH: install it (https://rustup.rs), then run this again"
-    installed=$(rustup component list --toolchain "$toolchain" --installed 2>/dev/null)
+    installed=$(rustup component list --toolchain "$toolchain" --installed 2>/dev/null) || installed=
     for component in rust-src rustfmt clippy; do
         case "$installed" in
         *"$component"*) ;;
@@ -35,11 +35,15 @@ need_toolchain() {
     done
 }
 
-# need_programs PROGRAM:PACKAGE...: programs in PATH, from Debian packages where they are missing.
+# need_programs PROGRAM:PACKAGE...: programs in PATH, or files by their absolute path, from Debian packages where they
+# are missing.
 need_programs() {
     packages=
     for pair; do
-        command -v "${pair%%:*}" >/dev/null || packages="$packages ${pair#*:}"
+        case "$pair" in
+        /*) [ -e "${pair%%:*}" ] || packages="$packages ${pair#*:}" ;;
+        *) command -v "${pair%%:*}" >/dev/null || packages="$packages ${pair#*:}" ;;
+        esac
     done
     [ -n "$packages" ] || return 0
     command -v apt-get >/dev/null ||

@@ -31,37 +31,8 @@ impl Build<'_> {
     /// # Errors
     /// Cargo cannot be run or fails; the message then carries what Cargo and the compiler said.
     pub fn run(&self) -> Result<Vec<PathBuf>, Error> {
-        let root = workspace::root();
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut command = Command::new(cargo);
-        command
-            .current_dir(&root)
-            .args([
-                "build",
-                "--package",
-                "zeronull",
-                "--bins",
-                "--features",
-                self.feature,
-                "--profile",
-                self.profile,
-            ])
-            .args(["--target", TARGET, "-Zjson-target-spec", "-Zbuild-std=core,alloc"])
-            .args([
-                "-Zbuild-std-features=compiler-builtins-mem",
-                "--message-format=json-render-diagnostics",
-            ])
-            .arg("--target-dir")
-            .arg(self.target_directory)
-            // The encoded form of another Cargo around this one would win over RUSTFLAGS.
-            .env_remove("CARGO_ENCODED_RUSTFLAGS")
-            .env("RUSTFLAGS", self.rustflags);
-        for (name, value) in self.environment {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        let mut command = self.cargo("build");
+        command.args(["--bins", "--message-format=json-render-diagnostics"]);
         let progress = format!("building {} (the first build takes about a minute)", self.what);
         let output = workspace::capture(&mut command, &progress)?;
         if !output.status.success() {
@@ -73,6 +44,53 @@ impl Build<'_> {
             )));
         }
         Ok(executables(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// Runs clippy on the same code with the same flags; every finding is an error.
+    ///
+    /// # Errors
+    /// Cargo cannot be run, or clippy found something, which the message carries.
+    pub fn clippy(&self) -> Result<(), Error> {
+        let mut command = self.cargo("clippy");
+        command.args(["--quiet", "--lib", "--bins", "--", "-Dwarnings"]);
+        let output = workspace::capture(&mut command, &format!("checking {}", self.what))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(Error::failed(format!(
+                "clippy on {} failed:\n{}",
+                self.what,
+                said.trim_end()
+            )));
+        }
+        Ok(())
+    }
+
+    fn cargo(&self, verb: &str) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command
+            .current_dir(workspace::root())
+            .args([
+                verb,
+                "--package",
+                "zeronull",
+                "--features",
+                self.feature,
+                "--profile",
+                self.profile,
+            ])
+            .args(["--target", TARGET, "-Zjson-target-spec", "-Zbuild-std=core,alloc"])
+            .args(["-Zbuild-std-features=compiler-builtins-mem", "--target-dir"])
+            .arg(self.target_directory)
+            // The encoded form of another Cargo around this one would win over RUSTFLAGS.
+            .env_remove("CARGO_ENCODED_RUSTFLAGS")
+            .env("RUSTFLAGS", self.rustflags);
+        for (name, value) in self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
     }
 }
 

@@ -14,6 +14,9 @@ use crate::{cpio, flat, symbols, uimage, workspace};
 /// Name in the headers of the image formats that have one.
 const IMAGE_NAME: &str = concat!("zeronull ", env!("CARGO_PKG_VERSION"));
 
+/// For builds without symbol table and shuffle, whatever the caller's environment holds.
+const NO_ENVIRONMENT: &[(&str, Option<&OsStr>)] = &[("ZERONULL_SYMBOLS", None), ("ZERONULL_SHUFFLE", None)];
+
 /// Which functions check the stack for overflow, as rustc's `-Zstack-protector` has it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum StackProtector {
@@ -263,18 +266,54 @@ fn build_firmware(options: &ImageOptions, directory: &Path) -> Result<Vec<u8>, E
     Ok(firmware)
 }
 
-/// Builds the user programs and packs them as `bin/NAME`, by name.
-fn build_user_programs(directory: &Path) -> Result<Vec<u8>, Error> {
-    let _lock = lock(directory)?;
-    let mut programs = Build {
+/// Runs clippy on the firmware for every board and on the user programs.
+///
+/// # Errors
+/// Every finding; one message for all of them.
+pub fn clippy() -> Result<(), Error> {
+    // Apart from the images' directories, because clippy's results are not what the compiler's are.
+    let directory = workspace::root().join("target").join("clippy");
+    let _lock = lock(&directory)?;
+    let mut findings = Vec::new();
+    for board in Board::ALL {
+        let build = Build {
+            what: &format!("the firmware for {board}"),
+            feature: &board.feature(),
+            profile: "firmware",
+            rustflags: "",
+            environment: NO_ENVIRONMENT,
+            target_directory: &directory,
+        };
+        findings.extend(build.clippy().err());
+    }
+    findings.extend(user_programs(&directory).clippy().err());
+    if findings.is_empty() {
+        return Ok(());
+    }
+    Err(Error::failed(
+        findings
+            .iter()
+            .map(|finding| finding.message.as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+    ))
+}
+
+fn user_programs(directory: &Path) -> Build<'_> {
+    Build {
         what: "the user programs",
         feature: "user",
         profile: "user",
         rustflags: "",
-        environment: &[("ZERONULL_SYMBOLS", None), ("ZERONULL_SHUFFLE", None)],
+        environment: NO_ENVIRONMENT,
         target_directory: directory,
     }
-    .run()?;
+}
+
+/// Builds the user programs and packs them as `bin/NAME`, by name.
+fn build_user_programs(directory: &Path) -> Result<Vec<u8>, Error> {
+    let _lock = lock(directory)?;
+    let mut programs = user_programs(directory).run()?;
     programs.sort();
     let mut archive = cpio::Archive::default();
     archive.directory("bin");

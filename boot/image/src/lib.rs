@@ -7,6 +7,7 @@
 //! | [`elf`], [`flat`], [`uimage`], [`cpio`] | the file formats |
 //! | [`machine`], [`start`], [`session`] | machines that start an image, with what, and talking to one that runs |
 //! | [`commands`], [`arguments`], [`terminal`] | the programs around all this |
+//! | [`testing`] | what all integration tests share |
 //!
 //! A test that needs a running firmware:
 //!
@@ -33,5 +34,6 @@ pub mod session;
 pub mod start;
 pub mod symbols;
 pub mod terminal;
+pub mod testing;
 pub mod uimage;
 pub mod workspace;

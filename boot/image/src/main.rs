@@ -1,4 +1,4 @@
-//! The program behind `cargo image` and `./qemu/run`.
+//! The program behind `cargo image` and `./qemu/run`, and the clippy step of `./tests/run`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -20,13 +20,14 @@ fn main() -> ExitCode {
 fn run() -> Result<u8, Error> {
     let mut arguments = std::env::args_os().skip(1);
     let Some(command) = arguments.next() else {
-        return Err(Error::usage("no command given: accepted are image, qemu"));
+        return Err(Error::usage("no command given: accepted are image, clippy, qemu"));
     };
     match command.to_str() {
         Some("image") => commands::image::run(Arguments::new(arguments)?),
+        Some("clippy") => zeronull_image::image::clippy().map(|()| 0),
         Some("qemu") => commands::qemu::run(Arguments::new(arguments)?),
         _ => Err(Error::usage(format!(
-            "unknown command {command:?}: accepted are image, qemu"
+            "unknown command {command:?}: accepted are image, clippy, qemu"
         ))),
     }
 }

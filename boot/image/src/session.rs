@@ -15,6 +15,8 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(10);
 /// Lines of the console that an error shows.
 const TAIL_LINES: usize = 25;
+/// The shell's prompt.
+pub const PROMPT: &str = "zeronull> ";
 /// What the verdict's line starts with; the status follows.
 const VERDICT: &str = "zeronull: done, status ";
 
@@ -151,6 +153,20 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Types a command at the prompt and waits for the next prompt; gives what came between, without the echo.
+    ///
+    /// The first prompt must have been consumed by [`Session::expect`] before.
+    ///
+    /// # Errors
+    /// As [`Session::send`] and [`Session::expect`]; also when the echo is not the command.
+    pub fn command(&mut self, command: &str, limit: Duration) -> Result<String, Error> {
+        self.send(&format!("{command}\r"))?;
+        self.expect(&format!("{command}\r\n"), limit)?;
+        let mut output = self.expect(PROMPT, limit)?;
+        output.truncate(output.len() - PROMPT.len());
+        Ok(output)
     }
 
     /// Waits until the machine has ended and gives the record with the firmware's status.
