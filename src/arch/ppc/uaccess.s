@@ -1,0 +1,175 @@
+# Copying and clearing across the user boundary, one implementation for all PowerPC families; the cache line size comes
+# from the family. The only file that emits exception table entries.
+#
+# Every routine keeps its cursors on the first byte that is not done yet whenever an instruction may fault. A fault in a
+# wide step goes on byte by byte from the cursors, so the residue is exact to the byte; doing bytes of the broken
+# step again is harmless because source and destination never overlap. Residues come from registers alone: DAR is not
+# valid after a fault of a cache-block instruction on an 8xx.
+#
+# State required: translation on, the user-access window open for the user side. No stack is used.
+
+.section .text.uaccess, "ax"
+
+# fn __copy_tofrom_user(to: r3, from: r4, length: r5) -> residue
+# Clobbers r0, r3–r11, CTR, CR0. Either side may fault.
+FUNC __copy_tofrom_user
+	add	%r6, %r3, %r5
+	xor	%r0, %r3, %r4
+	cmplwi	%r5, 16
+	andi.	%r7, %r3, 3
+	blt	.Lcopy_bytes
+	beq	.Lcopy_aligned
+	subfic	%r7, %r7, 4
+	mtctr	%r7
+1:	EX .Lcopy_bytes, lbz %r8, 0(%r4)
+	EX .Lcopy_bytes, stb %r8, 0(%r3)
+	addi	%r4, %r4, 1
+	addi	%r3, %r3, 1
+	bdnz	1b
+	subf	%r5, %r3, %r6
+# The destination is on a word. A misaligned source is read in words all the same: both families do that in hardware.
+.Lcopy_aligned:
+	srwi.	%r7, %r5, 4
+	beq	.Lcopy_words
+	mtctr	%r7
+2:	EX .Lcopy_bytes, lwz %r8, 0(%r4)
+	EX .Lcopy_bytes, lwz %r9, 4(%r4)
+	EX .Lcopy_bytes, lwz %r10, 8(%r4)
+	EX .Lcopy_bytes, lwz %r11, 12(%r4)
+	EX .Lcopy_bytes, stw %r8, 0(%r3)
+	EX .Lcopy_bytes, stw %r9, 4(%r3)
+	EX .Lcopy_bytes, stw %r10, 8(%r3)
+	EX .Lcopy_bytes, stw %r11, 12(%r3)
+	addi	%r4, %r4, 16
+	addi	%r3, %r3, 16
+	bdnz	2b
+.Lcopy_words:
+	rlwinm.	%r7, %r5, 30, 30, 31
+	beq	.Lcopy_bytes
+	mtctr	%r7
+3:	EX .Lcopy_bytes, lwz %r8, 0(%r4)
+	EX .Lcopy_bytes, stw %r8, 0(%r3)
+	addi	%r4, %r4, 4
+	addi	%r3, %r3, 4
+	bdnz	3b
+.Lcopy_bytes:
+	subf.	%r5, %r3, %r6
+	mtctr	%r5
+	beq	.Lcopy_done
+4:	EX .Lcopy_done, lbz %r8, 0(%r4)
+	EX .Lcopy_done, stb %r8, 0(%r3)
+	addi	%r4, %r4, 1
+	addi	%r3, %r3, 1
+	bdnz	4b
+.Lcopy_done:
+	subf	%r3, %r3, %r6
+	blr
+END __copy_tofrom_user
+
+# fn __arch_clear_user(to: r3, length: r4) -> residue
+# Whole cache lines by dcbz. Clobbers r0, r3–r9, CTR, CR0.
+FUNC __arch_clear_user
+	neg	%r6, %r3
+	add	%r5, %r3, %r4
+	li	%r0, 0
+	andi.	%r6, %r6, {LINE} - 1
+	cmplw	%cr1, %r6, %r4
+	beq	2f
+	bge	%cr1, .Lclear_words
+	mtctr	%r6
+1:	EX .Lclear_bytes, stb %r0, 0(%r3)
+	addi	%r3, %r3, 1
+	bdnz	1b
+	subf	%r4, %r3, %r5
+2:	srwi.	%r6, %r4, {LINE_SHIFT} + 2
+	li	%r7, {LINE}
+	beq	4f
+	mtctr	%r6
+	li	%r8, 2*{LINE}
+	li	%r9, 3*{LINE}
+3:	EX .Lclear_bytes, dcbz 0, %r3
+	EX .Lclear_bytes, dcbz %r7, %r3
+	EX .Lclear_bytes, dcbz %r8, %r3
+	EX .Lclear_bytes, dcbz %r9, %r3
+	addi	%r3, %r3, 4*{LINE}
+	bdnz	3b
+4:	rlwinm.	%r6, %r4, 32 - {LINE_SHIFT}, 30, 31
+	beq	.Lclear_words
+	mtctr	%r6
+5:	EX .Lclear_bytes, dcbz 0, %r3
+	addi	%r3, %r3, {LINE}
+	bdnz	5b
+.Lclear_words:
+	subf	%r4, %r3, %r5
+	andi.	%r6, %r3, 3
+	srwi	%r7, %r4, 2
+	bne	.Lclear_bytes
+	cmplwi	%r7, 0
+	beq	.Lclear_bytes
+	mtctr	%r7
+6:	EX .Lclear_bytes, stw %r0, 0(%r3)
+	addi	%r3, %r3, 4
+	bdnz	6b
+.Lclear_bytes:
+	subf.	%r4, %r3, %r5
+	mtctr	%r4
+	beq	.Lclear_done
+7:	EX .Lclear_done, stb %r0, 0(%r3)
+	addi	%r3, %r3, 1
+	bdnz	7b
+.Lclear_done:
+	subf	%r3, %r3, %r5
+	blr
+END __arch_clear_user
+
+# fn __get_user_N(address: r3) -> (fault: r3, value: r4): fault is 0 or 1, the value is 0 after a fault.
+.macro GET_USER name, insn
+FUNC \name
+	EX .Lget_fault, \insn %r4, 0(%r3)
+	li	%r3, 0
+	blr
+END \name
+.endm
+	GET_USER __get_user_1, lbz
+	GET_USER __get_user_2, lhz
+	GET_USER __get_user_4, lwz
+.Lget_fault:
+	li	%r3, 1
+	li	%r4, 0
+	blr
+
+# fn __put_user_N(address: r3, value: r4) -> fault: 0 or 1.
+.macro PUT_USER name, insn
+FUNC \name
+	EX .Lput_fault, \insn %r4, 0(%r3)
+	li	%r3, 0
+	blr
+END \name
+.endm
+	PUT_USER __put_user_1, stb
+	PUT_USER __put_user_2, sth
+	PUT_USER __put_user_4, stw
+.Lput_fault:
+	li	%r3, 1
+	blr
+
+# fn __strncpy_from_user(to: r3, from: r4, count: r5) -> length without the NUL, count if there is none, or -1 on a fault.
+# Byte by byte: nothing behind the NUL is read or written. Clobbers r6–r8, CTR, CR0.
+FUNC __strncpy_from_user
+	mr	%r6, %r4
+	cmplwi	%r5, 0
+	mtctr	%r5
+	beq	2f
+1:	EX .Lstrncpy_fault, lbz %r8, 0(%r4)
+	stb	%r8, 0(%r3)
+	cmplwi	%r8, 0
+	beq	2f
+	addi	%r4, %r4, 1
+	addi	%r3, %r3, 1
+	bdnz	1b
+2:	subf	%r3, %r6, %r4
+	blr
+.Lstrncpy_fault:
+	li	%r3, -1
+	blr
+END __strncpy_from_user

@@ -1,0 +1,79 @@
+//! The user-access window by segment registers (KUAP): user segments carry Ks = 1 while the kernel runs, and user pages
+//! give key 1 nothing, so the kernel cannot touch them. Opening clears Ks in the segments that the range covers.
+//!
+//! The family cannot tell directions apart: an open window admits loads and stores. Read-only user pages (PP = 11) stay
+//! readable by the kernel with the window closed, for no PP code gives key 0 "read" and key 1 "nothing".
+
+use core::arch::asm;
+use core::cell::UnsafeCell;
+
+/// Segment value while the kernel runs: Ks = 1, Kp = 0, N = 1; the segment number goes into the VSID's upper half.
+pub const CLOSED: u32 = 0x5000_0000;
+/// The same with Ks = 0.
+pub const OPEN: u32 = 0x1000_0000;
+/// Segment 1 while user code runs: not N, so that programs can execute.
+pub const USER_EXECUTABLE: u32 = 0x4000_0000;
+
+/// Which accesses an open window admits; see the module text.
+pub const TELLS_DIRECTIONS: bool = false;
+
+/// 0 when closed, else `FLAG | last << 4 | first` in segments. The exception entry saves and restores it.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the assembly names it so")]
+static user_access_window: State = State(UnsafeCell::new(0));
+
+#[repr(transparent)]
+struct State(UnsafeCell<u32>);
+// SAFETY: one core; an exception between two accesses leaves the word as it found it.
+unsafe impl Sync for State {}
+
+const FLAG: u32 = 0x100;
+
+/// Opens `[start, start + length)`, a non-empty range of user addresses.
+#[inline(always)]
+pub fn open(start: u32, length: u32, _write: bool) {
+    let first = start >> 28;
+    let last = (start + (length - 1)) >> 28;
+    // SAFETY: see `State`. The word goes first: an exception in between closes and reopens segments that are closed still.
+    unsafe { user_access_window.0.get().write_volatile(FLAG | last << 4 | first) };
+    write_segments(first, last, OPEN);
+}
+
+/// Closes whatever is open.
+#[inline(always)]
+pub fn close() {
+    // SAFETY: see `State`.
+    let word = unsafe { user_access_window.0.get().read_volatile() };
+    write_segments(word & 15, word >> 4 & 15, CLOSED);
+    // SAFETY: see `State`. The word goes last: an exception in between would only close once more.
+    unsafe { user_access_window.0.get().write_volatile(0) };
+}
+
+/// Whether a window is open.
+pub fn is_open() -> bool {
+    // SAFETY: see `State`.
+    unsafe { user_access_window.0.get().read_volatile() != 0 }
+}
+
+/// Whether the window word that a trap frame holds covers `address`, for a store or a load.
+pub fn covers(word: u32, address: u32, _store: bool) -> bool {
+    word != 0 && (word & 15..=word >> 4 & 15).contains(&(address >> 28))
+}
+
+#[inline(always)]
+fn write_segments(first: u32, last: u32, value: u32) {
+    let mut segment = first;
+    loop {
+        // SAFETY: only Ks of a user segment changes; no Rust object lives in user space. `isync` orders it before the
+        // accesses that follow.
+        unsafe {
+            asm!("mtsrin {}, {}", in(reg) value | segment << 16, in(reg) segment << 28, options(nostack, preserves_flags));
+        }
+        if segment >= last {
+            break;
+        }
+        segment += 1;
+    }
+    // SAFETY: context synchronization changes no state.
+    unsafe { asm!("isync", options(nostack, preserves_flags)) };
+}

@@ -1,0 +1,68 @@
+//! Boards: what differs between machines outside the core. Exactly one is compiled in.
+//!
+//! Every board module offers the same items: `NAME`, `init`, `console_put`, `console_get`, `handover`, `power_off`,
+//! `external_interrupt`, `TIMEBASE_SOURCE`.
+
+#[cfg(feature = "board-g3beige")]
+mod g3beige;
+#[cfg(feature = "board-g3beige")]
+pub use g3beige::*;
+
+use core::marker::PhantomData;
+
+/// What the boot loader or the machine told us; what it did not say is `None` or empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Handover {
+    /// Bytes of RAM from physical 0.
+    pub ram: u32,
+    /// Time base ticks per second.
+    pub timebase_hz: u32,
+    /// Core clocks per second.
+    pub core_hz: u32,
+    /// Where the initial archive lies: physical address and length in bytes.
+    pub initrd: Option<(u32, u32)>,
+    /// A second archive, the user's own.
+    pub user_initrd: Option<(u32, u32)>,
+}
+
+/// Longest kernel command line in bytes.
+pub const COMMAND_LINE_MAX: usize = 2047;
+
+/// A device register of type `T` at a fixed address, accessed by single volatile loads and stores of that width.
+#[derive(Clone, Copy)]
+struct Reg<T> {
+    address: usize,
+    access: PhantomData<*mut T>,
+}
+
+impl<T: Copy> Reg<T> {
+    /// # Safety
+    /// `address` is a device register of this width, mapped uncached for the kernel, and no Rust object.
+    const unsafe fn new(address: u32) -> Self {
+        Self {
+            address: address as usize,
+            access: PhantomData,
+        }
+    }
+
+    fn read(self) -> T {
+        let register = core::ptr::without_provenance::<T>(self.address);
+        // SAFETY: promised by the caller of `new`.
+        let value = unsafe { register.read_volatile() };
+        order();
+        value
+    }
+
+    fn write(self, value: T) {
+        let register = core::ptr::without_provenance_mut::<T>(self.address);
+        // SAFETY: promised by the caller of `new`.
+        unsafe { register.write_volatile(value) };
+        order();
+    }
+}
+
+/// Keeps device accesses in program order.
+fn order() {
+    // SAFETY: `eieio` changes no state.
+    unsafe { core::arch::asm!("eieio", options(nostack, preserves_flags)) };
+}

@@ -1,0 +1,115 @@
+//! The boundary to the assembly: the only unsafe code of user access.
+//!
+//! Every function here presumes that the caller has checked the range and opened the window; the callers are in the parent
+//! module alone. On the host the fake family stands in.
+
+use super::extable::Entry;
+
+/// A kernel object that only thread context of the one core touches.
+pub(super) struct Shared<T>(T);
+// SAFETY: one core; neither interrupt handlers nor the trap path use the objects wrapped here.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    pub(super) const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    pub(super) fn get(&'static self) -> &'static T {
+        &self.0
+    }
+}
+
+/// A kernel address as a number, for tests that hand kernel memory to user-access functions.
+pub type KernelPtr = u32;
+
+#[cfg(target_os = "none")]
+mod imp {
+    use super::Entry;
+
+    unsafe extern "C" {
+        fn __copy_tofrom_user(to: u32, from: u32, length: u32) -> u32;
+        fn __arch_clear_user(to: u32, length: u32) -> u32;
+        fn __get_user_1(address: u32) -> u64;
+        fn __get_user_2(address: u32) -> u64;
+        fn __get_user_4(address: u32) -> u64;
+        fn __put_user_1(address: u32, value: u32) -> u32;
+        fn __put_user_2(address: u32, value: u32) -> u32;
+        fn __put_user_4(address: u32, value: u32) -> u32;
+        fn __strncpy_from_user(to: u32, from: u32, count: u32) -> u32;
+        static __ex_table_start: Entry;
+        static __ex_table_end: Entry;
+    }
+
+    pub fn exception_table() -> &'static [Entry] {
+        let start = &raw const __ex_table_start;
+        let end = &raw const __ex_table_end;
+        let count = (end.addr() - start.addr()) / size_of::<Entry>();
+        // SAFETY: link.ld puts whole entries between the two symbols, in read-only memory.
+        unsafe { core::slice::from_raw_parts(start, count) }
+    }
+
+    #[inline(always)]
+    pub fn clear_user(to: u32, length: u32) -> u32 {
+        // SAFETY: the range is user space, where no Rust object lives; faults are fixed up.
+        unsafe { __arch_clear_user(to, length) }
+    }
+
+    pub fn copy_to_user(to: u32, source: &[u8]) -> u32 {
+        // SAFETY: the source is a live slice; the target is user space; faults on it are fixed up.
+        unsafe { __copy_tofrom_user(to, source.as_ptr().addr() as u32, source.len() as u32) }
+    }
+
+    pub fn copy_from_user(target: &mut [u8], from: u32) -> u32 {
+        // SAFETY: the target is a live, exclusive slice; the source is user space; faults on it are fixed up.
+        unsafe { __copy_tofrom_user(target.as_mut_ptr().addr() as u32, from, target.len() as u32) }
+    }
+
+    fn got(result: u64) -> Option<u32> {
+        (result >> 32 == 0).then_some(result as u32)
+    }
+
+    pub fn get_user_1(address: u32) -> Option<u8> {
+        // SAFETY: a load from user space; a fault is fixed up.
+        got(unsafe { __get_user_1(address) }).map(|value| value as u8)
+    }
+
+    pub fn get_user_2(address: u32) -> Option<u16> {
+        // SAFETY: as in `get_user_1`.
+        got(unsafe { __get_user_2(address) }).map(|value| value as u16)
+    }
+
+    pub fn get_user_4(address: u32) -> Option<u32> {
+        // SAFETY: as in `get_user_1`.
+        got(unsafe { __get_user_4(address) })
+    }
+
+    pub fn put_user_1(address: u32, value: u8) -> bool {
+        // SAFETY: a store to user space; a fault is fixed up.
+        unsafe { __put_user_1(address, value.into()) == 0 }
+    }
+
+    pub fn put_user_2(address: u32, value: u16) -> bool {
+        // SAFETY: as in `put_user_1`.
+        unsafe { __put_user_2(address, value.into()) == 0 }
+    }
+
+    pub fn put_user_4(address: u32, value: u32) -> bool {
+        // SAFETY: as in `put_user_1`.
+        unsafe { __put_user_4(address, value) == 0 }
+    }
+
+    pub fn strncpy_from_user(target: &mut [u8], from: u32) -> Option<u32> {
+        // SAFETY: the target is a live, exclusive slice of `count` bytes; the source is user space; faults are fixed up.
+        let length = unsafe { __strncpy_from_user(target.as_mut_ptr().addr() as u32, from, target.len() as u32) };
+        (length != u32::MAX).then_some(length)
+    }
+}
+
+#[cfg(not(target_os = "none"))]
+use crate::arch::host::raw as imp;
+
+pub(super) use imp::{
+    clear_user, copy_from_user, copy_to_user, exception_table, get_user_1, get_user_2, get_user_4, put_user_1,
+    put_user_2, put_user_4, strncpy_from_user,
+};
