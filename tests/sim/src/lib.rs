@@ -2,9 +2,13 @@
 //!
 //! Where to start reading:
 //!
-//! - [`bus`]: the seam between the core and everything around it.
-//! - [`part`]: the chips and what differs between them.
+//! - `machine`: a core on a board, run until something ends it.
+//! - `cpu`: the core.
+//! - `bus`: the seam between the core and everything around it.
+//! - `part`: the chips and what differs between them.
 #![forbid(unsafe_code)]
 
 pub mod bus;
+pub mod cpu;
+pub mod machine;
 pub mod part;

@@ -1,0 +1,197 @@
+//! Instruction fetch and the store of decoded instructions.
+//!
+//! Without the cycle model the store stands for an instruction cache without limit: it keeps decoded lines of plain
+//! memory by page, and forgets them only when the hardware would (`icbi`, commands to IC_CST). So software that
+//! forgets to invalidate sees stale instructions, as on the hardware. With the cache off, or from a page that is
+//! cache inhibited or no plain memory, every word is fetched anew.
+
+use super::decode::{Decoded, Op, decode};
+use super::exception::{Exception, Resume, Trap, Vector};
+use super::mmu::page_cache::Page;
+use super::mmu::tlb::Access;
+use super::mmu::{Refusal, Translation};
+use super::observer::Observer;
+use super::registers::{msr, srr1};
+use super::{Cpu, Env};
+use crate::bus::{Bus, Width};
+use crate::part::LINE;
+
+/// Instructions in a page.
+const WORDS: usize = 1024;
+/// Decoded pages that are kept at most (32 MiB of host memory); beyond that all are dropped.
+const PAGES: usize = 2048;
+/// A window that no address falls into.
+const CLOSED: u32 = 1;
+
+/// Decoded pages, and the window through which the fast path sees one of them.
+#[derive(Clone, Debug)]
+pub struct CodeStore {
+    slots: Vec<Decoded>,
+    /// Slot of each page of the bus's memory, plus one; 0 is none.
+    by_page: Vec<u32>,
+    window: u32,
+    window_base: usize,
+}
+
+impl Default for CodeStore {
+    fn default() -> Self {
+        CodeStore {
+            slots: Vec::new(),
+            by_page: Vec::new(),
+            window: CLOSED,
+            window_base: 0,
+        }
+    }
+}
+
+impl CodeStore {
+    /// The next fetch goes the slow way.
+    pub fn close_window(&mut self) {
+        self.window = CLOSED;
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.by_page.clear();
+        self.window = CLOSED;
+    }
+
+    /// Forgets the line at this offset of the bus's memory.
+    pub fn forget_line(&mut self, offset: usize) {
+        if let Some(&slot) = self.by_page.get(offset >> 12).filter(|&&slot| slot != 0) {
+            let at = (slot - 1) as usize * WORDS + (offset & 0xFF0) / 4;
+            self.slots[at..at + (LINE / 4) as usize].fill(Decoded::UNFILLED);
+        }
+    }
+
+    /// Index of the first slot of the page at this offset of the bus's memory.
+    fn page(&mut self, offset: usize) -> usize {
+        let page = offset >> 12;
+        if self.by_page.get(page).is_none_or(|&slot| slot == 0) {
+            if self.slots.len() >= PAGES * WORDS {
+                self.clear();
+            }
+            if self.by_page.len() <= page {
+                self.by_page.resize(page + 1, 0);
+            }
+            self.by_page[page] = (self.slots.len() / WORDS) as u32 + 1;
+            self.slots.resize(self.slots.len() + WORDS, Decoded::UNFILLED);
+        }
+        (self.by_page[page] - 1) as usize * WORDS
+    }
+
+    /// Decodes one line from memory into its slots.
+    fn fill_line(&mut self, at: usize, memory: &[u8]) {
+        for (slot, bytes) in self.slots[at..].iter_mut().zip(memory.chunks_exact(4)) {
+            *slot = decode(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+        }
+    }
+}
+
+impl Cpu {
+    /// The instruction at `pc`.
+    ///
+    /// # Errors
+    /// ITLB miss, ITLB error, machine check of the fetch.
+    #[inline(always)]
+    pub(super) fn fetch<B: Bus, O: Observer, const TIMED: bool>(
+        &mut self,
+        env: &mut Env<'_, B, O>,
+    ) -> Result<Decoded, Trap> {
+        if self.pc & 0xFFFF_F000 == self.code.window {
+            let instruction = self.code.slots[self.code.window_base + (self.pc >> 2) as usize % WORDS];
+            if instruction.op != Op::Unfilled {
+                return Ok(instruction);
+            }
+        }
+        self.fetch_slowly(env)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetch_slowly<B: Bus, O: Observer>(&mut self, env: &mut Env<'_, B, O>) -> Result<Decoded, Trap> {
+        let pc = self.pc;
+        let remembered = *self.fetch_pages.slot(0, pc);
+        let page = if remembered.tag == pc & 0xFFFF_F000 {
+            remembered
+        } else {
+            let translation = self.translate_fetch(pc)?;
+            let Some(direct) = env.bus.direct(translation.physical) else {
+                return self.fetch_from_device(env, translation);
+            };
+            let page = Page {
+                tag: pc & 0xFFFF_F000,
+                offset: direct.offset as u32,
+                physical: translation.physical & 0xFFFF_F000,
+                attributes: translation.attributes,
+            };
+            self.fetch_pages.insert(0, page);
+            page
+        };
+        let offset = page.offset as usize + (pc & 0xFFF) as usize;
+        let cached = self.caches.instruction.is_enabled()
+            && !page.attributes.cache_inhibited
+            && env.bus.cacheable(page.physical);
+        if !cached {
+            let bytes = &env.bus.memory()[offset..offset + 4];
+            return Ok(decode(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])));
+        }
+        let base = self.code.page(offset);
+        self.code.window = page.tag;
+        self.code.window_base = base;
+        let at = base + (pc >> 2) as usize % WORDS;
+        if self.code.slots[at].op == Op::Unfilled {
+            let line = offset & !(LINE as usize - 1);
+            self.code
+                .fill_line(at & !3, &env.bus.memory()[line..line + LINE as usize]);
+        }
+        Ok(self.code.slots[at])
+    }
+
+    fn fetch_from_device<B: Bus, O: Observer>(
+        &mut self,
+        env: &mut Env<'_, B, O>,
+        translation: Translation,
+    ) -> Result<Decoded, Trap> {
+        let result = env.bus.read(translation.physical, Width::Word, self.now);
+        self.after_device(env.bus);
+        let word = result.map_err(|_| Exception {
+            srr1: srr1::FETCH,
+            ..Exception::plain(Vector::MachineCheck, Resume::Here)
+        })?;
+        Ok(decode(word))
+    }
+
+    /// Translates the address of a fetch, with the side effects that a refusal has on the MMU.
+    fn translate_fetch(&mut self, address: u32) -> Result<Translation, Trap> {
+        if self.msr & msr::IR == 0 {
+            return Ok(Translation {
+                physical: address,
+                attributes: self.mmu.instruction.real_mode_attributes(),
+            });
+        }
+        match self.mmu.probe(Access::Fetch, address, self.problem_state()) {
+            Ok((_, translation)) => Ok(translation),
+            Err(Refusal::Miss) => {
+                self.mmu.record_miss(Access::Fetch, address);
+                Err(Exception::plain(Vector::InstructionTlbMiss, Resume::Here).into())
+            }
+            Err(Refusal::Error(bits)) => Err(Exception {
+                srr1: bits,
+                ..Exception::plain(Vector::InstructionTlbError, Resume::Here)
+            }
+            .into()),
+            Err(Refusal::Duplicate(first, second)) => Err(self
+                .impossible(format!(
+                    "instruction TLB entries {first} and {second} both match {address:#010x}"
+                ))
+                .into()),
+        }
+    }
+
+    /// Whether the instruction at `pc` can be fetched at all, which comes before its breakpoint.
+    pub(super) fn fetch_permitted(&self) -> bool {
+        self.msr & msr::IR == 0 || self.mmu.probe(Access::Fetch, self.pc, self.problem_state()).is_ok()
+    }
+}

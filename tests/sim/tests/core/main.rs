@@ -1,0 +1,9 @@
+//! The core against the manuals, against QEMU, and against measurements of real boards, on a flat memory.
+//!
+//! - `flat`: the memory and the few devices that stand for a board. `asm`: encoders for the guest programs.
+//! - `exceptions`, `mmu`, `caches`: one small guest program for each rule.
+
+mod asm;
+mod exceptions;
+mod flat;
+mod mmu;
