@@ -42,6 +42,16 @@ pub struct BusTiming {
     pub total: u32,
 }
 
+/// The refresh service of a memory controller's machine: the bus is taken for `busy` core clocks at the start of every
+/// `period` core clocks, counted from power-on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Refresh {
+    /// Core clocks between two services; 0: no refresh.
+    pub period: u32,
+    /// Core clocks that one service holds the bus.
+    pub busy: u32,
+}
+
 /// A cycle that was ended by TEA, or that nothing answered until the bus monitor ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusError {
@@ -125,6 +135,12 @@ pub trait Bus {
 
     /// The length of a bus cycle at `address`, in core clocks.
     fn timing(&self, address: u32, kind: CycleKind) -> BusTiming;
+
+    /// The refresh services that compete with the core for the bus, one per UPM. The answer holds until
+    /// [`Bus::map_generation`] changes.
+    fn refresh(&self) -> [Refresh; 2] {
+        [Refresh::default(); 2]
+    }
 
     /// Core clock at which [`Bus::advance`] must be called next (`u64::MAX`: never).
     fn next_event(&self) -> u64;

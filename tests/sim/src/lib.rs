@@ -6,9 +6,13 @@
 //! - `cpu`: the core.
 //! - `bus`: the seam between the core and everything around it.
 //! - `part`: the chips and what differs between them.
+//! - `board`: the boards, from power-on to the state in which a boot loader leaves them.
+//! - `soc`: the chip around the core and what is soldered around the chip.
 #![forbid(unsafe_code)]
 
+pub mod board;
 pub mod bus;
 pub mod cpu;
 pub mod machine;
 pub mod part;
+pub mod soc;
