@@ -3,7 +3,8 @@
 
 use core::fmt;
 
-/// An error number as a system call returns it (positive). Source: kernel `include/uapi/asm-generic/errno-base.h` and `errno.h`.
+/// An error number as a system call returns it (positive). Source: kernel `include/uapi/asm-generic/errno-base.h` and
+/// `errno.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 

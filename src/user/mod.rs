@@ -1,19 +1,20 @@
 //! User programs: what `dd`, `nullcall` and their kin are made of.
 //!
-//! A program is a static ELF file of the 32-bit PowerPC Linux ABI (`sc`, number in r0, arguments from r3, CR0.SO set on error) without
-//! a C library and without a floating-point instruction. The very same file runs under `qemu-ppc` on a Linux host and on the
-//! zeronull firmware.
+//! A program is a static ELF file of the 32-bit PowerPC Linux ABI (`sc`, number in r0, arguments from r3, CR0.SO set on
+//! error) without a C library and without a floating-point instruction. The very same file runs under `qemu-ppc` on a
+//! Linux host and on the zeronull firmware.
 //!
 //! ```text
 //!   src/bin/NAME.rs      user_program!(…): entry point, panic handler, heap
 //!   dd  nullcall         portable programs over the `Sys` trait, tested on the host with a scripted system
 //!   print  number        output and the size grammar that programs share
 //!   sys  errno           the seam: what a program asks of its system
-//!   linux                the only unsafe part: system calls, start stack, heap (target builds with feature `user`)
+//!   linux                system calls, start stack, heap: the unsafe part (target builds with feature `user`)
+//!   probe                does on purpose what programs must not do; unsafe by trade, on the target only
 //! ```
 //!
-//! Error numbers and call numbers are read from the Linux ABI here once more, not taken from the firmware's own modules: the programs stand
-//! for those that the firmware did not write, and must not inherit its mistakes.
+//! Error numbers and call numbers are read from the Linux ABI here once more, not taken from the firmware's own
+//! modules: the programs stand for those that the firmware did not write, and must not inherit its mistakes.
 
 pub mod dd;
 pub mod errno;
@@ -27,11 +28,13 @@ pub mod sys;
 mod fake;
 #[cfg(all(target_arch = "powerpc", feature = "user"))]
 pub mod linux;
+#[cfg(all(target_arch = "powerpc", feature = "user"))]
+pub mod probe;
 
 /// Makes a binary of a program: `user_program!(path::to::main)` with `fn main(&StartInfo, &mut impl Sys) -> u8`.
 ///
-/// For the target this defines `_start`, the panic handler and the heap. Elsewhere it defines a `main` that refuses to run, so that
-/// the binary still passes the host's type check.
+/// For the target this defines `_start`, the panic handler and the heap. Elsewhere it defines a `main` that refuses to
+/// run, so that the binary still passes the host's type check.
 #[macro_export]
 macro_rules! user_program {
     ($main:path) => {
@@ -42,8 +45,8 @@ macro_rules! user_program {
             #[global_allocator]
             static HEAP: linux::heap::Heap = linux::heap::Heap::new();
 
-            /// Linux enters with r1 on the argument count; the other registers hold nothing of use. A zero back chain and a zero LR end
-            /// every backtrace here.
+            /// Linux enters with r1 on the argument count; the other registers hold nothing of use. A zero back chain
+            /// and a zero LR end every backtrace here.
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             extern "C" fn _start() -> ! {

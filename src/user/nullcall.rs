@@ -1,6 +1,7 @@
 //! `nullcall [COUNT] [--json]`: the time of the smallest system call.
 //!
-//! A loop of `getppid`, as the null_syscall test of the kernel lists had it until June 2021, timed by two readings of the clock.
+//! A loop of `getppid`, as the null_syscall test of the kernel lists had it until June 2021, timed by two readings of
+//! the clock.
 #![forbid(unsafe_code)]
 
 use super::errno::Errno;
@@ -110,7 +111,8 @@ fn print_result<S: Sys>(sys: &mut S, count: u32, elapsed_ns: u64, json: bool) ->
             sys,
             Fd::STDOUT,
             format_args!(
-                "{{\"program\":\"nullcall\",\"call\":\"getppid\",\"count\":{count},\"elapsed_ns\":{elapsed_ns},\"ns_per_call\":{whole}.{fraction:02}}}\n"
+                "{{\"program\":\"nullcall\",\"call\":\"getppid\",\"count\":{count},\"elapsed_ns\":{elapsed_ns},\
+                 \"ns_per_call\":{whole}.{fraction:02}}}\n"
             ),
         )
     } else {
@@ -165,7 +167,8 @@ mod tests {
             ..Fake::default()
         };
         assert_eq!(run(&["--json"], &mut sys), 0);
-        let expected = "{\"program\":\"nullcall\",\"call\":\"getppid\",\"count\":1000000,\"elapsed_ns\":1500000004,\"ns_per_call\":1500.00}\n";
+        let expected = "{\"program\":\"nullcall\",\"call\":\"getppid\",\"count\":1000000,\"elapsed_ns\":1500000004,\
+                        \"ns_per_call\":1500.00}\n";
         assert_eq!(sys.stdout(), expected);
     }
 

@@ -42,8 +42,9 @@ impl fmt::Display for NumberError {
 /// Reads a number: digits, an optional suffix, and products of such factors with `x`.
 ///
 /// # Errors
-/// [`NumberError::Invalid`] for anything else. That includes a text that starts with `0x`: as a product it would silently be 0, while
-/// its writer meant a hexadecimal number. [`NumberError::TooLarge`] when the value exceeds 64 bits.
+/// [`NumberError::Invalid`] for anything else. That includes a text that starts with `0x`: as a product it would
+/// silently be 0, while its writer meant a hexadecimal number. [`NumberError::TooLarge`] when the value exceeds 64
+/// bits.
 pub fn parse(text: &[u8]) -> Result<u64, NumberError> {
     if text.starts_with(b"0x") {
         return Err(NumberError::Invalid);

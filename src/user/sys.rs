@@ -17,7 +17,8 @@ impl Fd {
     pub const STDERR: Fd = Fd(2);
 }
 
-/// Flags of `open`, as 32-bit PowerPC numbers them. Source: kernel `arch/powerpc/include/uapi/asm/fcntl.h` and `asm-generic/fcntl.h`.
+/// Flags of `open`, as 32-bit PowerPC numbers them. Source: kernel `arch/powerpc/include/uapi/asm/fcntl.h` and
+/// `asm-generic/fcntl.h`.
 pub mod open_flags {
     /// Read only.
     pub const O_RDONLY: u32 = 0;
@@ -46,8 +47,8 @@ pub enum Whence {
     End = 2,
 }
 
-/// The system calls that the portable programs use. Each method is one call, with its result as the kernel gave it: short counts and `EINTR` are
-/// the caller's business.
+/// The system calls that the portable programs use. Each method is one call, with its result as the kernel gave it:
+/// short counts and `EINTR` are the caller's business.
 pub trait Sys {
     /// Opens `path`; `flags` from [`open_flags`], `mode` for a file that is created.
     ///
@@ -107,7 +108,8 @@ pub trait Sys {
 /// Writes all of `bytes`, going on after short counts and interruptions.
 ///
 /// # Errors
-/// `(done, error)`: the bytes that went before the error. A write that returns 0 counts as `ENOSPC`, since going on would never end.
+/// `(done, error)`: the bytes that went before the error. A write that returns 0 counts as `ENOSPC`, since going on
+/// would never end.
 pub fn write_all<S: Sys>(sys: &mut S, fd: Fd, bytes: &[u8]) -> Result<(), (usize, Errno)> {
     if bytes.is_empty() {
         return Ok(());

@@ -103,7 +103,8 @@ pub fn skip_input<S: Sys>(
     }
 }
 
-/// Seeks forward; returns false when that is past the end of a file that has one. (A device such as /dev/zero stays at offset 0.)
+/// Seeks forward; returns false when that is past the end of a file that has one. (A device such as /dev/zero stays at
+/// offset 0.)
 fn seek_within<S: Sys>(sys: &mut S, fd: Fd, distance: u64) -> Result<bool, Errno> {
     let start = sys.seek(fd, 0, Whence::Current)?;
     let target = start
@@ -144,8 +145,8 @@ fn skip_by_reading<S: Sys>(
     Ok(true)
 }
 
-/// Copies block after block up to the limit, the end of the input, or a failure. The records tell what was moved in each case; data that came in
-/// before a failure of the input still go out.
+/// Copies block after block up to the limit, the end of the input, or a failure. The records tell what was moved in
+/// each case; data that came in before a failure of the input still go out.
 ///
 /// `warn` is called for each bad block that `conv=noerror` passes over.
 pub fn copy<S: Sys>(
@@ -260,8 +261,8 @@ enum Other {
     Write(Result<usize, Errno>),
 }
 
-/// The loop that is measured: moves whole blocks, at most `limit`, until a call does anything else. Returns how many went in and out, and that other
-/// call; `None` when the limit was reached.
+/// The loop that is measured: moves whole blocks, at most `limit`, until a call does anything else. Returns how many
+/// went in and out, and that other call; `None` when the limit was reached.
 #[inline(never)]
 fn move_whole_blocks<S: Sys>(
     sys: &mut S,
@@ -282,8 +283,8 @@ fn move_whole_blocks<S: Sys>(
     (limit, None)
 }
 
-/// Completes a block whose first read gave `first`: with `fullblock`, reads until the buffer is full or the input ends. An error after some bytes
-/// shows in the next read.
+/// Completes a block whose first read gave `first`: with `fullblock`, reads until the buffer is full or the input ends.
+/// An error after some bytes shows in the next read.
 fn read_rest<S: Sys>(
     sys: &mut S,
     fd: Fd,

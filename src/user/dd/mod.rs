@@ -6,8 +6,9 @@
 //!   report     the closing lines
 //! ```
 //!
-//! Where it differs from busybox 1.35, on purpose: products (`2x3`) as the C library's dd has them; `bs=` above `ibs=`/`obs=` in any order; the later
-//! of two `status=` wins; a `skip=` past the end of the input is said; a failed copy still reports its records, and a partial last write counts.
+//! Where it differs from busybox 1.35, on purpose: products (`2x3`) as the C library's dd has them; `bs=` above
+//! `ibs=`/`obs=` in any order; the later of two `status=` wins; a `skip=` past the end of the input is said; a failed
+//! copy still reports its records, and a partial last write counts.
 #![forbid(unsafe_code)]
 
 pub mod copy;
@@ -106,7 +107,8 @@ fn run<S: Sys>(sys: &mut S, operands: &Operands<'_>) -> u8 {
     u8::from(outcome.is_err())
 }
 
-/// Opens the files, allocates the buffers and moves to the starting offsets; complains and returns `None` where that fails.
+/// Opens the files, allocates the buffers and moves to the starting offsets; complains and returns `None` where that
+/// fails.
 fn prepare<S: Sys>(sys: &mut S, operands: &Operands<'_>, names: Names<'_>) -> Option<((Fd, Fd), Buffers)> {
     let mut output_flags = open_flags::O_WRONLY | open_flags::O_CREAT;
     if operands.seek_bytes == 0 && !operands.conversions.notrunc {

@@ -173,7 +173,8 @@ impl fmt::Display for OperandError<'_> {
         match *self {
             OperandError::Unknown(text) => write!(
                 f,
-                "unrecognized operand '{}' (accepted: if of bs ibs obs count skip seek conv iflag oflag status, each with =VALUE)",
+                "unrecognized operand '{}' \
+                 (accepted: if of bs ibs obs count skip seek conv iflag oflag status, each with =VALUE)",
                 Text(text)
             ),
             OperandError::Number { operand, value, error } => {
@@ -222,8 +223,9 @@ struct Given<'a> {
 
 /// Reads the operands after the program's name.
 ///
-/// A later operand of the same name wins; lists of words add up. `bs=` stands above `ibs=` and `obs=` wherever it is given, as POSIX has it, so that
-/// the order of different operands never matters. `--` is accepted anywhere and ignored.
+/// A later operand of the same name wins; lists of words add up. `bs=` stands above `ibs=` and `obs=` wherever it is
+/// given, as POSIX has it, so that the order of different operands never matters. `--` is accepted anywhere and
+/// ignored.
 ///
 /// # Errors
 /// The first operand that is wrong; an impossible combination of them last.

@@ -84,7 +84,8 @@ fn bytes_per_second(bytes: u64, micros: u64) -> u64 {
 
 /// A number with one decimal and a suffix of base 1024, as busybox prints it: `512`, `976.6K`, `512.0M`.
 ///
-/// The decimal is rounded in each step on its own, so the value just below a step shows as `1024.0K`. That is busybox's way.
+/// The decimal is rounded in each step on its own, so the value just below a step shows as `1024.0K`. That is busybox's
+/// way.
 struct HumanReadable(u64);
 
 impl fmt::Display for HumanReadable {
@@ -136,7 +137,8 @@ mod tests {
     fn benchmark_lines_are_those_of_the_mails() {
         assert_eq!(
             report(536_870_912, Some(5_585_880), Status::All),
-            "1048576+0 records in\n1048576+0 records out\n536870912 bytes (512.0MB) copied, 5.585880 seconds, 91.7MB/s\n"
+            "1048576+0 records in\n1048576+0 records out\n\
+             536870912 bytes (512.0MB) copied, 5.585880 seconds, 91.7MB/s\n"
         );
         assert!(report(536_870_912, Some(7_780_540), Status::All).ends_with("7.780540 seconds, 65.8MB/s\n"));
         assert!(report(536_870_912, Some(1_580_880), Status::All).ends_with("1.580880 seconds, 323.9MB/s\n"));

@@ -5,8 +5,8 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::Cell;
 use core::ptr;
 
-/// Blocks are aligned to their size up to this, so that an I/O buffer covers no more pages and cache lines than it must: the smallest page of the
-/// machines, in bytes.
+/// Blocks are aligned to their size up to this, so that an I/O buffer covers no more pages and cache lines than it
+/// must: the smallest page of the machines, in bytes.
 const LARGEST_NATURAL_ALIGNMENT: usize = 4096;
 
 /// Smallest alignment of a block: what the ABI asks of the stack, enough for every basic type.
@@ -17,8 +17,8 @@ const STEP: usize = 64 * 1024;
 
 /// Hands out memory from the program break and never takes any back.
 ///
-/// The programs allocate their few buffers once and end, so freed memory would hardly be used again; in return every block is fresh from the
-/// kernel, hence zero, and `alloc_zeroed` costs nothing.
+/// The programs allocate their few buffers once and end, so freed memory would hardly be used again; in return every
+/// block is fresh from the kernel, hence zero, and `alloc_zeroed` costs nothing.
 #[derive(Debug)]
 pub struct Heap {
     /// First free address; 0 before the first use.

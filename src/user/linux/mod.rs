@@ -1,8 +1,9 @@
 //! The programs' side of the system call interface of 32-bit PowerPC Linux, and the only unsafe code in them.
 //!
-//! `sc` with the number in r0 and arguments from r3; the result comes in r3, and CR0.SO says that it is an error number. 64-bit arguments take two
-//! registers of which the first is odd (r3, r5, r7), high half first. Registers r0, r3 to r12, CR0, CTR and XER may change.
-//! Source: kernel `arch/powerpc/kernel/entry_32.S`, call numbers from `arch/powerpc/kernel/syscalls/syscall.tbl`.
+//! `sc` with the number in r0 and arguments from r3; the result comes in r3, and CR0.SO says that it is an error
+//! number. 64-bit arguments take two registers of which the first is odd (r3, r5, r7), high half first. Registers r0,
+//! r3 to r12, CR0, CTR and XER may change. Source: kernel `arch/powerpc/kernel/entry_32.S`, call numbers from
+//! `arch/powerpc/kernel/syscalls/syscall.tbl`.
 
 pub mod heap;
 
@@ -22,13 +23,25 @@ pub mod number {
     pub const WRITE: u32 = 4;
     pub const OPEN: u32 = 5;
     pub const CLOSE: u32 = 6;
+    pub const LSEEK: u32 = 19;
+    pub const GETPID: u32 = 20;
+    pub const TIMES: u32 = 43;
     pub const BRK: u32 = 45;
+    pub const DUP2: u32 = 63;
     pub const GETPPID: u32 = 64;
+    pub const GETTIMEOFDAY: u32 = 78;
+    pub const MUNMAP: u32 = 91;
     pub const FSYNC: u32 = 118;
+    pub const UNAME: u32 = 122;
+    pub const MPROTECT: u32 = 125;
     pub const LLSEEK: u32 = 140;
+    pub const READV: u32 = 145;
+    pub const WRITEV: u32 = 146;
+    pub const MMAP2: u32 = 192;
     pub const FTRUNCATE64: u32 = 194;
     pub const EXIT_GROUP: u32 = 234;
     pub const CLOCK_GETTIME: u32 = 246;
+    pub const OPENAT: u32 = 286;
 }
 
 /// Clock number of `CLOCK_MONOTONIC` (kernel `include/uapi/linux/time.h`).
@@ -46,11 +59,13 @@ macro_rules! system_call {
         /// The error number, where the kernel set CR0.SO.
         ///
         /// # Safety
-        /// The call must leave alone all memory that Rust code uses, except what its arguments give it by pointer with the rights needed.
+        /// The call must leave alone all memory that Rust code uses, except what its arguments give it by pointer with
+        /// the rights needed.
         #[inline(always)]
         pub unsafe fn $name(number: u32, $first: u32 $(, $argument: u32)*) -> Result<u32, Errno> {
             let result: u32;
-            // SAFETY: the caller vouches for the memory; every register that the ABI lets the kernel change is declared.
+            // SAFETY: the caller vouches for the memory; every register that the ABI lets the kernel change is
+            // declared.
             unsafe {
                 asm!(
                     "sc",
@@ -71,8 +86,12 @@ macro_rules! system_call {
                     options(nostack),
                 );
             }
-            // The kernel keeps results above -4096 for errors (`MAX_ERRNO` in `include/linux/err.h`), so the sign tells all.
-            if result >= MAX_ERRNO.wrapping_neg() { Err(Errno(result.wrapping_neg().cast_signed())) } else { Ok(result) }
+            // The kernel keeps results above -4096 for errors (`MAX_ERRNO` in `include/linux/err.h`), so the sign tells
+            // all.
+            if result >= MAX_ERRNO.wrapping_neg() {
+                return Err(Errno(result.wrapping_neg().cast_signed()));
+            }
+            Ok(result)
         }
     };
 }
@@ -85,6 +104,8 @@ system_call!(syscall2(a, b = "r4"), changes "r5" "r6" "r7" "r8");
 system_call!(syscall3(a, b = "r4", c = "r5"), changes "r6" "r7" "r8");
 system_call!(syscall4(a, b = "r4", c = "r5", d = "r6"), changes "r7" "r8");
 system_call!(syscall5(a, b = "r4", c = "r5", d = "r6", e = "r7"), changes "r8");
+
+system_call!(syscall6(a, b = "r4", c = "r5", d = "r6", e = "r7", f = "r8"), changes);
 
 /// Ends the process with `status`.
 pub fn exit(status: u8) -> ! {
@@ -101,7 +122,8 @@ pub fn report_panic(program: &str, info: &PanicInfo<'_>) -> ! {
 /// Reads the start stack: argument count, argument pointers, 0, environment pointers, 0, auxiliary pairs up to type 0.
 ///
 /// # Safety
-/// `stack` is the stack pointer that the kernel started this process with, and nothing has been written at or above it since.
+/// `stack` is the stack pointer that the kernel started this process with, and nothing has been written at or above it
+/// since.
 pub unsafe fn start_info(stack: *const u32) -> StartInfo<'static> {
     let word = |index: usize| {
         // SAFETY: the callers below stop at the end marks, so every word read belongs to the start stack.
