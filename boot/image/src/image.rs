@@ -183,7 +183,7 @@ impl Image {
 /// written.
 pub fn build(options: &ImageOptions) -> Result<Image, Error> {
     let target = workspace::root().join("target");
-    let programs = build_user_programs(&target.join("user"))?;
+    let programs = pack_programs(&build_user_programs()?)?;
 
     let compiled = target.join("firmware").join(options.compiled_name());
     let _lock = lock(&compiled)?;
@@ -310,18 +310,27 @@ fn user_programs(directory: &Path) -> Build<'_> {
     }
 }
 
-/// Builds the user programs and packs them as `bin/NAME`, by name.
-fn build_user_programs(directory: &Path) -> Result<Vec<u8>, Error> {
-    let _lock = lock(directory)?;
-    let mut programs = user_programs(directory).run()?;
+/// Builds the user programs, as far as something changed, and gives the paths of their files, sorted by name.
+///
+/// # Errors
+/// Cargo fails.
+pub fn build_user_programs() -> Result<Vec<PathBuf>, Error> {
+    let directory = workspace::root().join("target/user");
+    let _lock = lock(&directory)?;
+    let mut programs = user_programs(&directory).run()?;
     programs.sort();
+    Ok(programs)
+}
+
+/// Packs programs as `bin/NAME`.
+fn pack_programs(programs: &[PathBuf]) -> Result<Vec<u8>, Error> {
     let mut archive = cpio::Archive::default();
     archive.directory("bin");
     for path in programs {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         archive.program(
             &format!("bin/{name}"),
-            &fs::read(&path).map_err(Error::file("read", &path))?,
+            &fs::read(path).map_err(Error::file("read", path))?,
         );
     }
     Ok(archive.finish())
