@@ -12,7 +12,9 @@ use crate::start::Initrd;
 /// Time from the start in which the first output must come; the firmware's banner takes milliseconds, OpenBIOS a second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// Time from the verdict in which the machine must have ended.
-const POWER_OFF_LIMIT: Duration = Duration::from_secs(10);
+const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
+/// Time for the last messages of a program that has ended; more would only pass when its children hold the pipe.
+const MESSAGES_LIMIT: Duration = Duration::from_millis(500);
 /// Lines of the console that an error shows.
 const TAIL_LINES: usize = 25;
 /// The shell's prompt.
@@ -47,7 +49,8 @@ pub struct Session {
     child: Child,
     input: Option<ChildStdin>,
     output: mpsc::Receiver<Vec<u8>>,
-    messages: Option<thread::JoinHandle<Vec<u8>>>,
+    /// What the machine's program says itself, on its standard error.
+    messages: mpsc::Receiver<Vec<u8>>,
     /// Everything the console sent so far.
     raw: Vec<u8>,
     /// How far [`Session::expect`] has consumed it.
@@ -77,24 +80,14 @@ impl Session {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|cause| Error::failed(format!("cannot start {machine}: {cause}")))?;
-        let (sender, output) = mpsc::channel();
-        let stdout = child.stdout.take();
-        thread::spawn(move || forward(stdout, &sender));
-        let stderr = child.stderr.take();
-        let messages = thread::spawn(move || {
-            let mut text = Vec::new();
-            if let Some(mut stderr) = stderr {
-                // What was read before an error is still worth showing.
-                let _ = stderr.read_to_end(&mut text);
-            }
-            text
-        });
+        let output = forward(child.stdout.take());
+        let messages = forward(child.stderr.take());
         Ok(Self {
             machine,
             input: child.stdin.take(),
             child,
             output,
-            messages: Some(messages),
+            messages,
             raw: Vec::new(),
             consumed: 0,
             started,
@@ -140,16 +133,14 @@ impl Session {
             {
                 Ok(chunk) => self.raw.extend_from_slice(&chunk),
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(Error::time_out(format!(
-                        "{} did not send {text:?} within {} s; the console ends with:\n{}",
-                        self.machine,
-                        limit.as_secs_f32(),
-                        tail(&self.raw)
-                    )));
+                    let how = format!("did not send {text:?} within {} s", limit.as_secs_f32());
+                    return Err(Error::time_out(self.report(&how)));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let ended = self.wait_for_end()?;
-                    return Err(self.no_verdict(&format!("without sending {text:?}"), ended));
+                    return Err(Error::no_verdict(
+                        self.report(&format!("ended without sending {text:?} ({ended})")),
+                    ));
                 }
             }
         }
@@ -172,7 +163,7 @@ impl Session {
     /// Waits until the machine has ended and gives the record with the firmware's status.
     ///
     /// # Errors
-    /// No end within `limit` of the start, no first output within 30 s, no end within 10 s of the verdict: status 124.
+    /// No end within `limit` of the start, no first output within 30 s, no end within 5 s of the verdict: status 124.
     /// A console that does not end with the verdict: status 125.
     pub fn finish(self, limit: Duration) -> Result<Transcript, Error> {
         self.finish_showing(Some(limit), |_| Ok(()))
@@ -189,6 +180,8 @@ impl Session {
         mut show: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<Transcript, Error> {
         let mut done_at = None;
+        // Nobody types any more.
+        self.input = None;
         show(&self.raw)?;
         loop {
             let (deadline, reason) = self.deadline(limit, done_at);
@@ -207,18 +200,15 @@ impl Session {
                         .then(|| done_at.unwrap_or_else(Instant::now));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let tail = tail(&self.raw);
-                    return Err(Error::time_out(format!(
-                        "{} {reason}; the console ends with:\n{tail}",
-                        self.machine
-                    )));
+                    return Err(Error::time_out(self.report(&reason)));
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         let ended = self.wait_for_end()?;
         let Some(status) = verdict(&self.raw) else {
-            return Err(self.no_verdict(&format!("without the line `{VERDICT}N`"), ended));
+            let how = format!("ended without the last line `{VERDICT}N` ({ended})");
+            return Err(Error::no_verdict(self.report(&how)));
         };
         Ok(Transcript {
             console: console_text(&self.raw),
@@ -256,41 +246,47 @@ impl Session {
             .map_err(|cause| Error::failed(format!("cannot wait for {}: {cause}", self.machine)))
     }
 
-    /// The error for a machine that ended too early; shows what its program said and the end of the console.
-    fn no_verdict(&mut self, how: &str, ended: ExitStatus) -> Error {
-        let said = self
-            .messages
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_default();
+    /// Ends the machine and says how it went wrong, with what its program said and the end of the console.
+    fn report(&mut self, how: &str) -> String {
+        self.kill();
+        let mut said = Vec::new();
+        while let Ok(chunk) = self.messages.recv_timeout(MESSAGES_LIMIT) {
+            said.extend_from_slice(&chunk);
+        }
         let said = String::from_utf8_lossy(&said).trim_end().to_owned();
-        let mut message = format!("{} ended {how} ({ended})", self.machine);
+        let mut message = format!("{} {how}", self.machine);
         if !said.is_empty() {
             message += &format!("; its program says:\n{said}");
         }
-        if !self.raw.is_empty() {
-            message += &format!("\nthe console ends with:\n{}", tail(&self.raw));
-        }
-        Error::no_verdict(message)
+        message + &format!("\nthe console ends with:\n{}", tail(&self.raw))
     }
-}
 
-impl Drop for Session {
-    fn drop(&mut self) {
+    fn kill(&mut self) {
         // Both fail only when the machine has ended already, which is all that is wanted.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn forward(stream: Option<impl Read>, sender: &mpsc::Sender<Vec<u8>>) {
-    let Some(mut stream) = stream else { return };
-    let mut buffer = [0; 4096];
-    while let Ok(length @ 1..) = stream.read(&mut buffer) {
-        if sender.send(buffer[..length].to_vec()).is_err() {
-            return;
-        }
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.kill();
     }
+}
+
+/// Reads a stream to its end on a thread of its own.
+fn forward(stream: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let Some(mut stream) = stream else { return };
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut buffer) {
+            if sender.send(buffer[..length].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// The status in the last line that is not empty, if that line is a complete verdict.

@@ -119,6 +119,14 @@ pub struct Initrd {
 }
 
 impl Initrd {
+    /// A file that stays when this is dropped.
+    pub fn kept(path: PathBuf) -> Self {
+        Self {
+            path,
+            is_temporary: false,
+        }
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
