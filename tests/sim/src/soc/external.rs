@@ -198,6 +198,28 @@ impl ExternalBus {
         }
     }
 
+    /// Stores `bytes` in the memories from `address` on, without a bus cycle.
+    ///
+    /// # Errors
+    /// The first address at which no memory answers; what lies below it has been stored.
+    pub fn place(&mut self, address: u32, bytes: &[u8]) -> Result<(), u32> {
+        let mut done = 0;
+        while done < bytes.len() {
+            let at = u32::try_from(done)
+                .ok()
+                .and_then(|done| address.checked_add(done))
+                .ok_or(u32::MAX)?;
+            let position = self.position(at).ok_or(at)?;
+            // Memory is contiguous within a page of the store.
+            let count = (PAGE - at % PAGE) as usize;
+            let count = count.min(bytes.len() - done);
+            self.store[position..position + count].copy_from_slice(&bytes[done..done + count]);
+            done += count;
+        }
+        self.generation = self.generation.wrapping_add(1);
+        Ok(())
+    }
+
     /// The flash chips, with the chip select each is wired to.
     pub fn flashes(&mut self) -> impl Iterator<Item = (usize, &mut Flash)> {
         self.sockets

@@ -182,6 +182,11 @@ impl Soc {
         self.clocks.core_hz()
     }
 
+    /// Core clocks per bus clock.
+    pub fn bus_ratio(&self) -> u32 {
+        self.clocks.bus_ratio()
+    }
+
     /// Bytes of RAM: those of the first chip select that has any.
     pub fn memory_bytes(&self) -> u32 {
         let ram = |socket: &Socket| {
@@ -212,6 +217,11 @@ impl Soc {
     /// The terminal's side of SMC1 (0) or SMC2 (1). Call [`Soc::console_changed`] after giving it input.
     pub fn console_mut(&mut self, port: usize) -> &mut Port {
         &mut self.consoles[port]
+    }
+
+    /// Chooses whether serial transmission takes no time.
+    pub fn set_instant_transmission(&mut self, instant: bool) {
+        self.instant = instant;
     }
 
     /// A terminal has new input at core clock `now`.

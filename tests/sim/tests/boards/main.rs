@@ -1,0 +1,4 @@
+//! Whole boards: software written by others, and the loader's checks.
+
+mod harness;
+mod linux;
