@@ -15,7 +15,7 @@ use crate::part::{self, Part};
 use crate::soc::console::{Console, Unconnected};
 use crate::soc::cpm::smc::Port;
 use crate::soc::external::{Registers, Socket};
-use crate::soc::flash::{AM29LV320DB, Flash, FlashChip};
+use crate::soc::flash::{AM29LV160DB, AM29LV320DB, Flash, FlashChip};
 use crate::soc::memctl::BANKS;
 use crate::soc::{Config, ResetWord, Soc};
 
@@ -203,7 +203,7 @@ pub const BOARDS: &[Board] = &[
             option: 0x0E00,
         },
         flash: FlashFit {
-            chip: AM29LV320DB,
+            chip: AM29LV160DB,
             lanes: 1,
             base: 0x0400_0000,
         },

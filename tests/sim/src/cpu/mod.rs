@@ -177,6 +177,7 @@ impl Cpu {
         self.fetch_pages.clear();
         self.pc = if vectors_high { 0xFFF0_0100 } else { 0x0000_0100 };
         self.write_msr(if vectors_high { msr::IP } else { 0 });
+        self.select_contexts();
     }
 
     /// The state in which a boot loader hands over: translation and interrupts off, machine checks on, instruction

@@ -20,6 +20,15 @@ pub struct FlashChip {
     pub buffer_log2: u8,
 }
 
+/// 2 MiB, bottom boot: sectors of 16, 8, 8 and 32 KiB, then 31 of 64 KiB.
+pub const AM29LV160DB: FlashChip = FlashChip {
+    name: "Am29LV160DB",
+    manufacturer: 0x0001,
+    device: 0x2249,
+    regions: &[(1, 0x4000), (2, 0x2000), (1, 0x8000), (31, 0x1_0000)],
+    buffer_log2: 0,
+};
+
 /// 4 MiB, bottom boot: eight sectors of 8 KiB and 63 of 64 KiB.
 pub const AM29LV320DB: FlashChip = FlashChip {
     name: "Am29LV320DB",

@@ -1163,3 +1163,21 @@ mod faults {
         assert_eq!(soc.read(0x1000, Width::Word, 5000), Ok(0x0080_0000));
     }
 }
+
+mod flash_commands {
+    use super::*;
+
+    const FLASH: u32 = 0x4000_0000;
+
+    #[test]
+    fn query_answers_through_the_bus() {
+        let (mut soc, _) = booted("cmpc885");
+        assert!(soc.direct(FLASH).is_some());
+        soc.write(FLASH + 0xAA, Width::Half, 0x98, 0).unwrap();
+        assert!(soc.direct(FLASH).is_none());
+        let answer: Vec<u32> = (0x10..0x13)
+            .map(|word| soc.read(FLASH + 2 * word, Width::Half, 0).unwrap())
+            .collect();
+        assert_eq!(answer, [0x51, 0x52, 0x59]);
+    }
+}

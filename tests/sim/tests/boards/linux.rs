@@ -10,7 +10,7 @@ use mpc8xx_sim::load::{HandOver, Image};
 use crate::harness::{Board8xx, board, options};
 
 /// The directory of the kernels; `None`, and a line that says so, when there is none.
-fn kernels() -> Option<PathBuf> {
+pub fn kernels() -> Option<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/linux/8xx");
     if directory.join("vmlinux-16k").exists() {
         return Some(directory);

@@ -2,3 +2,4 @@
 
 mod harness;
 mod linux;
+mod u_boot;

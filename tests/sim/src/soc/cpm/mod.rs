@@ -86,8 +86,11 @@ impl Cpm {
         *self = fresh;
     }
 
-    /// CPCR\[RST\]: the channels stop, the interrupt controller and the generators stay.
+    /// CPCR\[RST\]: the channels stop, the interrupt controller and the generators stay. The microcode starts again and
+    /// puts its revision where it belongs, which software may have cleared with the rest of the memory: U-Boot does, and
+    /// reads the revision afterwards. [A]
     fn reset_channels(&mut self) {
+        self.dpram.write16(REV_NUM, self.microcode_revision);
         self.smc = [Smc::new(PAGE_SMC1), Smc::new(PAGE_SMC2)];
     }
 
