@@ -99,11 +99,13 @@ FUNC head_entry
 	mtspr	540, %r0
 	mtspr	542, %r0
 	isync
-	li	%r3, {BAT_RAM_LOWER}
+	# The instruction block is read-only, because QEMU lets data accesses use what a fetch has found.
+	li	%r3, {BAT_READ_ONLY_LOWER}
 	lis	%r4, {KERNEL_BASE_HIGH} - 0x10000
 	ori	%r5, %r4, {BAT_512K} | {BAT_SUPERVISOR}
 	mtspr	529, %r3
 	mtspr	528, %r5
+	li	%r3, {BAT_RAM_LOWER}
 	ori	%r5, %r4, {BAT_256M} | {BAT_SUPERVISOR}
 	mtspr	537, %r3
 	mtspr	536, %r5
@@ -139,8 +141,8 @@ FUNC head_entry
 	sync
 	isync
 
-	lis	%r1, __kernel_stack_top@ha
-	addi	%r1, %r1, __kernel_stack_top@l - 16
+	lis	%r1, (__kernel_stack_top - 16)@ha
+	addi	%r1, %r1, (__kernel_stack_top - 16)@l
 	li	%r0, 0
 	lis	%r3, (__kernel_stack_top - {KERNEL_BASE} - 16)@ha
 	addi	%r3, %r3, (__kernel_stack_top - {KERNEL_BASE} - 16)@l

@@ -32,10 +32,34 @@ compile_error!("no board is chosen: choose one of the features board-g3beige, bo
 pub mod addr;
 pub mod errno;
 
-#[cfg(any(feature = "firmware", not(target_os = "none")))]
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod arch;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod board;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod console;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod fs;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod initrd;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+pub mod kernel;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod measure;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod mm;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod policy;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+pub mod selftest;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod shell;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod symbols;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+pub mod syscall;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+pub mod task;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod uaccess;
 pub mod user;

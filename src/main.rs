@@ -1,19 +1,24 @@
-//! The firmware binary.
+//! The firmware binary: what the linker must find, over the library.
 #![no_std]
 #![no_main]
-use zeronull as _;
 
+use core::arch::global_asm;
+use zeronull::kernel;
+
+/// Entered by the head with translation on and interrupts off, on the kernel stack.
 #[unsafe(no_mangle)]
 extern "C" fn kernel_main() -> ! {
-    zeronull::board::init();
-    for b in b"hello\n" {
-        zeronull::board::console_put(*b);
-    }
-    zeronull::board::power_off()
+    kernel::start()
 }
-#[unsafe(no_mangle)]
-static __emergency_stack_top: u32 = 0;
+
 #[panic_handler]
-fn panic(_: &core::panic::PanicInfo) -> ! {
-    loop {}
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    kernel::panic(info)
 }
+
+// The symbol table that the first link pass yielded; empty in an image of one pass.
+global_asm!(
+    ".section .symbols, \"a\"",
+    concat!(".incbin \"", env!("ZERONULL_SYMBOL_BLOB"), "\""),
+    ".previous"
+);

@@ -1,8 +1,196 @@
-//! The stand-in family for host tests: user memory as a byte array with scriptable faults.
-#![allow(missing_docs)]
-use crate::addr::PhysAddr;
+//! The stand-in family for host tests: user memory as pages of bytes, faults where no page is, a window that must be open.
+//!
+//! Every access goes byte by byte, so this is also the oracle for residues.
+
+use std::boxed::Box;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// As on an 8xx.
 pub const CACHE_LINE: usize = 16;
-pub fn virt_to_phys(a: usize) -> PhysAddr {
-    PhysAddr::new(a as u32)
+
+const PAGE: u32 = crate::addr::PAGE_SIZE;
+
+#[derive(Default)]
+struct Memory {
+    pages: BTreeMap<u32, (Box<[u8; PAGE as usize]>, bool)>,
+    window: Option<(u32, u32, bool)>,
+    opened: u32,
 }
-pub mod window {}
+
+std::thread_local! {
+    static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
+/// Gives each test an empty user space.
+pub fn reset() {
+    MEMORY.with_borrow_mut(|memory| *memory = Memory::default());
+}
+
+/// Maps a page, filled with `fill`.
+pub fn map(page: u32, writable: bool, fill: u8) {
+    assert_eq!(page % PAGE, 0);
+    MEMORY.with_borrow_mut(|memory| memory.pages.insert(page, (Box::new([fill; PAGE as usize]), writable)));
+}
+
+/// Reads a byte of user memory, whatever its rights.
+pub fn peek(address: u32) -> u8 {
+    MEMORY.with_borrow(|memory| memory.pages[&(address & !(PAGE - 1))].0[(address % PAGE) as usize])
+}
+
+/// Writes a byte of user memory, whatever its rights.
+pub fn poke(address: u32, value: u8) {
+    MEMORY.with_borrow_mut(|memory| {
+        let page = memory.pages.get_mut(&(address & !(PAGE - 1))).expect("page is mapped");
+        page.0[(address % PAGE) as usize] = value;
+    });
+}
+
+/// Windows opened since [`reset`].
+pub fn windows_opened() -> u32 {
+    MEMORY.with_borrow(|memory| memory.opened)
+}
+
+fn load(address: u32) -> Option<u8> {
+    MEMORY.with_borrow(|memory| {
+        let (start, length, write) = memory.window.expect("load from user memory with the window closed");
+        assert!(
+            !write && address.wrapping_sub(start) < length,
+            "load outside the window"
+        );
+        memory
+            .pages
+            .get(&(address & !(PAGE - 1)))
+            .map(|page| page.0[(address % PAGE) as usize])
+    })
+}
+
+fn store(address: u32, value: u8) -> bool {
+    MEMORY.with_borrow_mut(|memory| {
+        let (start, length, write) = memory.window.expect("store to user memory with the window closed");
+        assert!(
+            write && address.wrapping_sub(start) < length,
+            "store outside the window"
+        );
+        match memory.pages.get_mut(&(address & !(PAGE - 1))) {
+            Some((bytes, true)) => {
+                bytes[(address % PAGE) as usize] = value;
+                true
+            }
+            _ => false,
+        }
+    })
+}
+
+/// The user-access window; see the families.
+pub mod window {
+    use super::MEMORY;
+
+    /// Opens `[start, start + length)`.
+    pub fn open(start: u32, length: u32, write: bool) {
+        MEMORY.with_borrow_mut(|memory| {
+            assert!(
+                memory.window.replace((start, length, write)).is_none(),
+                "the window is open already"
+            );
+            memory.opened += 1;
+        });
+    }
+
+    /// Closes it.
+    pub fn close() {
+        MEMORY.with_borrow_mut(|memory| memory.window = None);
+    }
+
+    /// Whether it is open.
+    pub fn is_open() -> bool {
+        MEMORY.with_borrow(|memory| memory.window.is_some())
+    }
+
+    /// A word that is not 0 covers everything here.
+    pub fn covers(word: u32, _address: u32, _store: bool) -> bool {
+        word != 0
+    }
+}
+
+/// What the families do in assembly.
+pub mod raw {
+    use super::{load, store};
+    use crate::uaccess::extable::Entry;
+
+    /// There is no code to fix up.
+    pub fn exception_table() -> &'static [Entry] {
+        &[]
+    }
+
+    /// Clears bytes; returns the residue.
+    pub fn clear_user(to: u32, length: u32) -> u32 {
+        (0..length).find(|i| !store(to + i, 0)).map_or(0, |done| length - done)
+    }
+
+    /// Copies bytes; returns the residue.
+    pub fn copy_to_user(to: u32, source: &[u8]) -> u32 {
+        let failed = source
+            .iter()
+            .enumerate()
+            .find(|(i, byte)| !store(to + *i as u32, **byte));
+        failed.map_or(0, |(done, _)| (source.len() - done) as u32)
+    }
+
+    /// Copies bytes; returns the residue.
+    pub fn copy_from_user(target: &mut [u8], from: u32) -> u32 {
+        for done in 0..target.len() {
+            match load(from + done as u32) {
+                Some(byte) => target[done] = byte,
+                None => return (target.len() - done) as u32,
+            }
+        }
+        0
+    }
+
+    fn get<const N: usize>(address: u32) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        (copy_from_user(&mut bytes, address) == 0).then_some(bytes)
+    }
+
+    /// One byte, or `None` after a fault.
+    pub fn get_user_1(address: u32) -> Option<u8> {
+        get(address).map(u8::from_be_bytes)
+    }
+
+    /// Two bytes.
+    pub fn get_user_2(address: u32) -> Option<u16> {
+        get(address).map(u16::from_be_bytes)
+    }
+
+    /// Four bytes.
+    pub fn get_user_4(address: u32) -> Option<u32> {
+        get(address).map(u32::from_be_bytes)
+    }
+
+    /// One byte; `false` after a fault.
+    pub fn put_user_1(address: u32, value: u8) -> bool {
+        copy_to_user(address, &[value]) == 0
+    }
+
+    /// Two bytes.
+    pub fn put_user_2(address: u32, value: u16) -> bool {
+        copy_to_user(address, &value.to_be_bytes()) == 0
+    }
+
+    /// Four bytes.
+    pub fn put_user_4(address: u32, value: u32) -> bool {
+        copy_to_user(address, &value.to_be_bytes()) == 0
+    }
+
+    /// The length without the NUL, or `None` after a fault.
+    pub fn strncpy_from_user(target: &mut [u8], from: u32) -> Option<u32> {
+        for (done, slot) in target.iter_mut().enumerate() {
+            *slot = load(from + done as u32)?;
+            if *slot == 0 {
+                return Some(done as u32);
+            }
+        }
+        Some(target.len() as u32)
+    }
+}

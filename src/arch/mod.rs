@@ -12,14 +12,16 @@
 pub mod family;
 #[cfg(not(target_os = "none"))]
 pub mod host;
+#[cfg(target_os = "none")]
 pub mod mmu_types;
 #[cfg(target_os = "none")]
 pub mod ppc;
+pub mod single;
 
 #[cfg(target_os = "none")]
 pub use family::{CACHE_LINE, mmu, window};
 #[cfg(not(target_os = "none"))]
-pub use host::{CACHE_LINE, virt_to_phys, window};
+pub use host::{CACHE_LINE, window};
 
 #[cfg(target_os = "none")]
 mod linear {
@@ -47,6 +49,81 @@ mod linear {
         unsafe { core::arch::asm!("sync", "isync", options(nostack, preserves_flags)) };
     }
 
+    unsafe extern "C" {
+        static __image_end: u8;
+        static __symbols_start: u8;
+        static __symbols_end: u8;
+        static __kernel_stack_limit: u8;
+        static __kernel_stack_top: u8;
+        static __page_pool_start: u8;
+        static __text_start: u8;
+        static __text_end: u8;
+    }
+
+    /// End of the packed image as it was loaded at physical 0.
+    pub fn image_end() -> PhysAddr {
+        // link.ld gives the symbol its physical value.
+        PhysAddr::new((&raw const __image_end).addr() as u32)
+    }
+
+    /// Bounds of the kernel's text.
+    pub fn text() -> core::ops::Range<u32> {
+        (&raw const __text_start).addr() as u32..(&raw const __text_end).addr() as u32
+    }
+
+    /// Section `.symbols`; empty in an image of a single link pass.
+    pub fn symbol_blob() -> &'static [u8] {
+        let start = &raw const __symbols_start;
+        let length = (&raw const __symbols_end).addr() - start.addr();
+        // SAFETY: link.ld puts the section between the two symbols, in memory that is never written.
+        unsafe { core::slice::from_raw_parts(start, length) }
+    }
+
+    /// Memory that the boot loader filled, as bytes; `None` unless it lies in RAM above the page pool's start. The caller
+    /// keeps the range out of the page pool.
+    pub fn physical_bytes(start: PhysAddr, length: u32, ram: u32) -> Option<&'static [u8]> {
+        let end = start.checked_add(length)?;
+        if phys_to_virt(start) < (&raw const __page_pool_start).addr() || end.raw() > ram {
+            return None;
+        }
+        // SAFETY: the range is RAM in the linear map; nothing writes it, since it belongs to no allocator.
+        Some(unsafe { core::slice::from_raw_parts(phys_to_virt(start) as *const u8, length as usize) })
+    }
+
+    /// Whether an address lies in the hole below the kernel stack.
+    pub fn is_stack_guard(address: u32) -> bool {
+        let limit = (&raw const __kernel_stack_limit).addr() as u32;
+        let size = (&raw const __kernel_stack_top).addr() as u32 - limit;
+        (limit - size..limit).contains(&address)
+    }
+
+    /// The present stack pointer.
+    pub fn stack_pointer() -> u32 {
+        let value;
+        // SAFETY: reading r1 changes nothing.
+        unsafe { core::arch::asm!("mr {}, 1", out(reg) value, options(nomem, nostack, preserves_flags)) };
+        value
+    }
+
+    /// Return addresses found by walking back chains from `stack`, at most 32; stops at the first that is not a frame of the
+    /// kernel stack.
+    pub fn backtrace(stack: u32) -> impl Iterator<Item = u32> {
+        let bounds = (&raw const __kernel_stack_limit).addr() as u32..(&raw const __kernel_stack_top).addr() as u32 - 8;
+        let word = move |address: u32| {
+            (bounds.contains(&address) && address.is_multiple_of(4)).then(|| {
+                // SAFETY: the word lies inside the kernel stack, which is always mapped.
+                unsafe { core::ptr::without_provenance::<u32>(address as usize).read_volatile() }
+            })
+        };
+        let mut frame = stack;
+        core::iter::from_fn(move || {
+            let next = word(frame).filter(|next| *next > frame)?;
+            frame = next;
+            word(next + 4).filter(|address| text().contains(address))
+        })
+        .take(32)
+    }
+
     /// Stops the core for good.
     pub fn halt() -> ! {
         super::ppc::spr::without_interrupts(|| {
@@ -57,4 +134,4 @@ mod linear {
     }
 }
 #[cfg(target_os = "none")]
-pub use linear::{flush_instruction_range, halt, phys_to_virt, virt_to_phys};
+pub use linear::*;

@@ -136,10 +136,10 @@ fn fw_cfg_load(name: &str, top: &mut u32) -> Option<(u32, u32)> {
 }
 
 /// Asks fw_cfg for everything. The command line goes into `line`; its full length is returned, even if it is longer than
-/// the buffer.
-pub fn handover(line: &mut [u8; COMMAND_LINE_MAX]) -> (Handover, usize) {
+/// the buffer. `reserved` bytes at the top of RAM stay free.
+pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], reserved: u32) -> (Handover, usize) {
     let ram = fw_cfg_u32(KEY_RAM_SIZE);
-    let mut top = ram;
+    let mut top = ram.saturating_sub(reserved) & !0xffff;
     let (key, length) = fw_cfg_file("opt/zeronull/cmdline")
         .unwrap_or_else(|| (KEY_COMMAND_LINE_DATA, fw_cfg_u32(KEY_COMMAND_LINE_SIZE)));
     fw_cfg_select(key);
@@ -154,7 +154,7 @@ pub fn handover(line: &mut [u8; COMMAND_LINE_MAX]) -> (Handover, usize) {
         }
         used = index + 1;
     }
-    // The loader's archive lies where the machine put it; ours and the user's travel as named files.
+    // The loader's archive lies where the machine put it; without a loader it travels as a named file.
     let loader_initrd = match (fw_cfg_u32(KEY_INITRD_ADDRESS), fw_cfg_u32(KEY_INITRD_SIZE)) {
         (_, 0) => None,
         (address, size) => {
@@ -163,13 +163,12 @@ pub fn handover(line: &mut [u8; COMMAND_LINE_MAX]) -> (Handover, usize) {
         }
     };
     let initrd = fw_cfg_load("opt/zeronull/initrd", &mut top).or(loader_initrd);
-    let user_initrd = fw_cfg_load("opt/zeronull/user-initrd", &mut top);
     let handover = Handover {
         ram,
         timebase_hz: fw_cfg_u32(KEY_TIMEBASE),
         core_hz: fw_cfg_u32(KEY_CPU_CLOCK),
         initrd,
-        user_initrd,
+        free_top: top,
     };
     (handover, used)
 }

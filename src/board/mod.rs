@@ -21,8 +21,8 @@ pub struct Handover {
     pub core_hz: u32,
     /// Where the initial archive lies: physical address and length in bytes.
     pub initrd: Option<(u32, u32)>,
-    /// A second archive, the user's own.
-    pub user_initrd: Option<(u32, u32)>,
+    /// End of the RAM that nothing occupies: physical address, page aligned.
+    pub free_top: u32,
 }
 
 /// Longest kernel command line in bytes.

@@ -13,7 +13,10 @@ pub struct Entry {
 
 /// The fixup for `nip`, by binary search; `table` is sorted by `insn`.
 pub fn search(table: &[Entry], nip: u32) -> Option<u32> {
-    table.binary_search_by_key(&nip, |entry| entry.insn).ok().map(|index| table[index].fixup)
+    table
+        .binary_search_by_key(&nip, |entry| entry.insn)
+        .ok()
+        .map(|index| table[index].fixup)
 }
 
 #[cfg(test)]
@@ -22,7 +25,12 @@ mod tests {
 
     #[test]
     fn search_finds_every_entry_and_nothing_between_them() {
-        let table: std::vec::Vec<Entry> = (0..100).map(|i| Entry { insn: 0x1000 + 8 * i, fixup: 0x9000 + i }).collect();
+        let table: std::vec::Vec<Entry> = (0..100)
+            .map(|i| Entry {
+                insn: 0x1000 + 8 * i,
+                fixup: 0x9000 + i,
+            })
+            .collect();
         for nip in (0xff0..0x1400).step_by(4) {
             let expected = table.iter().find(|e| e.insn == nip).map(|e| e.fixup);
             assert_eq!(search(&table, nip), expected, "{nip:#x}");

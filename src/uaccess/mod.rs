@@ -14,12 +14,11 @@ pub mod extable;
 mod raw;
 
 use crate::addr::UserAddr;
+use crate::arch::single::Single;
 use crate::arch::window;
 use crate::errno::Errno;
 use crate::policy::{AddressLimit, Counting, Policy, RangeCheck, WindowControl};
 use core::cell::Cell;
-
-pub use raw::KernelPtr;
 
 /// A range of user addresses that passed [`access_ok`]. Being one proves nothing about mappings or rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +34,10 @@ pub struct UserRange {
 #[inline(always)]
 pub fn access_ok<P: Policy>(address: UserAddr, length: u32) -> Result<UserRange, Errno> {
     if <P::Check as RangeCheck>::range_ok(address.raw(), length, <P::Limit as AddressLimit>::limit()) {
-        Ok(UserRange { start: address.raw(), length })
+        Ok(UserRange {
+            start: address.raw(),
+            length,
+        })
     } else {
         Err(Errno::EFAULT)
     }
@@ -59,13 +61,19 @@ impl UserRange {
 
     /// The first `length` bytes, or all of it if it is shorter.
     pub fn truncate(&self, length: u32) -> Self {
-        Self { start: self.start, length: self.length.min(length) }
+        Self {
+            start: self.start,
+            length: self.length.min(length),
+        }
     }
 
     /// What is left behind the first `done` bytes (nothing, if there are fewer).
     pub fn advance(&self, done: u32) -> Self {
         let done = done.min(self.length);
-        Self { start: self.start + done, length: self.length - done }
+        Self {
+            start: self.start + done,
+            length: self.length - done,
+        }
     }
 }
 
@@ -92,7 +100,11 @@ impl Residue {
     /// `EFAULT`.
     #[inline(always)]
     pub fn count(self, length: u32) -> Result<u32, Errno> {
-        if self.0 != 0 && self.0 == length { Err(Errno::EFAULT) } else { Ok(length - self.0) }
+        if self.0 != 0 && self.0 == length {
+            Err(Errno::EFAULT)
+        } else {
+            Ok(length - self.0)
+        }
     }
 }
 
@@ -106,9 +118,11 @@ pub struct Counters {
     pub opened: Cell<u64>,
 }
 
-// SAFETY-free: see `Shared` in `raw`; counters are touched by thread context of the one core only.
-static COUNTERS: raw::Shared<Counters> =
-    raw::Shared::new(Counters { cleared: Cell::new(0), copied: Cell::new(0), opened: Cell::new(0) });
+static COUNTERS: Single<Counters> = Single::new(Counters {
+    cleared: Cell::new(0),
+    copied: Cell::new(0),
+    opened: Cell::new(0),
+});
 
 /// The debug counters.
 pub fn counters() -> &'static Counters {
@@ -144,7 +158,10 @@ impl<'a, P: Policy> Window<'a, P> {
             count::<P>(&counters().opened, 1);
             window::open(range.start, range.length, direction == Direction::Write);
         }
-        Self { range, policy: core::marker::PhantomData }
+        Self {
+            range,
+            policy: core::marker::PhantomData,
+        }
     }
 }
 
@@ -272,7 +289,11 @@ pub fn get_user<P: Policy, T: UserInt>(address: UserAddr) -> Result<T, Errno> {
 pub fn put_user<P: Policy, T: UserInt>(address: UserAddr, value: T) -> Result<(), Errno> {
     let range = access_ok::<P>(address, size_of::<T>() as u32)?;
     let open = Window::<P>::open(&range, Direction::Write);
-    if T::put(open.range.start, value) { Ok(()) } else { Err(Errno::EFAULT) }
+    if T::put(open.range.start, value) {
+        Ok(())
+    } else {
+        Err(Errno::EFAULT)
+    }
 }
 
 /// Copies a string: up to the NUL, which is copied too, or `target.len()` bytes if none comes before. Returns the length
@@ -291,10 +312,17 @@ pub fn strncpy_from_user<P: Policy>(target: &mut [u8], address: UserAddr) -> Res
     }
     let room = limit - address.raw();
     let reachable = if wanted - 1 <= room { wanted } else { room + 1 };
-    let range = UserRange { start: address.raw(), length: reachable };
+    let range = UserRange {
+        start: address.raw(),
+        length: reachable,
+    };
     let open = Window::<P>::open(&range, Direction::Read);
     let length = raw::strncpy_from_user(&mut target[..reachable as usize], open.range.start).ok_or(Errno::EFAULT)?;
-    if length == reachable && reachable < wanted { Err(Errno::EFAULT) } else { Ok(length) }
+    if length == reachable && reachable < wanted {
+        Err(Errno::EFAULT)
+    } else {
+        Ok(length)
+    }
 }
 
 /// The fixup of a refused kernel access, by the three conditions: the pc has an entry, the address is a user address (or

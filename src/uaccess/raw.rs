@@ -3,29 +3,9 @@
 //! Every function here presumes that the caller has checked the range and opened the window; the callers are in the parent
 //! module alone. On the host the fake family stands in.
 
-use super::extable::Entry;
-
-/// A kernel object that only thread context of the one core touches.
-pub(super) struct Shared<T>(T);
-// SAFETY: one core; neither interrupt handlers nor the trap path use the objects wrapped here.
-unsafe impl<T> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    pub(super) const fn new(value: T) -> Self {
-        Self(value)
-    }
-
-    pub(super) fn get(&'static self) -> &'static T {
-        &self.0
-    }
-}
-
-/// A kernel address as a number, for tests that hand kernel memory to user-access functions.
-pub type KernelPtr = u32;
-
 #[cfg(target_os = "none")]
 mod imp {
-    use super::Entry;
+    use crate::uaccess::extable::Entry;
 
     unsafe extern "C" {
         fn __copy_tofrom_user(to: u32, from: u32, length: u32) -> u32;

@@ -29,8 +29,8 @@
 	andi.	%r11, %r11, {MSR_PR}
 	mfsprg	%r11, 2
 	bne	1f
-	lis	%r11, __kernel_stack_limit@ha
-	addi	%r11, %r11, __kernel_stack_limit@l
+	lis	%r11, __kernel_stack_reserve@ha
+	addi	%r11, %r11, __kernel_stack_reserve@l
 	cmplw	%r1, %r11
 	mr	%r11, %r1
 	bge	1f

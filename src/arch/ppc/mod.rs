@@ -1,9 +1,12 @@
 //! What the PowerPC families share: special registers, the trap frame, exception entry, the uaccess assembly.
 
 pub mod frame;
+pub mod provoke;
 pub mod spr;
 pub mod trap;
 pub mod user_context;
+
+pub use frame::TrapFrame;
 
 use core::sync::atomic::AtomicPtr;
 

@@ -5,7 +5,8 @@
 # interrupted code can see.
 #
 # The frame is written with translation off: no TLB miss can hit the entry code, and a guard page below the kernel
-# stack cannot turn an overflow into an endless loop; the overflow is found by comparing r1 with the stack's limit.
+# stack cannot turn an overflow into an endless loop. When little is left of the kernel stack, the handler runs on the
+# emergency stack, where no second exception may use it up in turn.
 
 .section .text.entry, "ax"
 
@@ -102,13 +103,15 @@ trap_exit:
 END trap_virtual
 
 # The system call path, entered from the family's vector with translation on and interrupts enabled:
-#   r0 number, r3–r8 arguments, r9 user CR, r10 user r1, r11 user pc, r12 user MSR, r1 = empty kernel stack.
+#   r0 number, r3–r8 arguments, r10 user r1, r11 user pc, r12 user MSR, r1 = empty kernel stack; CR and LR as user code left
+#   them.
 # As the Linux ABI has it, r0, r4–r12, CTR and XER are not preserved; all else is: r13–r31 by the callee's own
 # convention. Result in r3; CR0[SO] set and r3 = errno on failure.
 FUNC transfer_to_syscall
+	mfcr	%r9
+	stw	%r10, {SYSCALL_R1}(%r1)
 	stw	%r9, {SYSCALL_CR}(%r1)
 	mflr	%r9
-	stw	%r10, {SYSCALL_R1}(%r1)
 	stw	%r11, {SYSCALL_NIP}(%r1)
 	stw	%r12, {SYSCALL_MSR}(%r1)
 	lis	%r12, syscall_table@ha
@@ -255,3 +258,10 @@ FUNC catch_resume
 	mr	%r3, %r4
 	blr
 END catch_resume
+
+.section .bss, "aw", @nobits
+	.balign	16
+	.space	8192
+	.global __emergency_stack_top
+__emergency_stack_top:
+	.space	16

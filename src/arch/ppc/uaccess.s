@@ -11,13 +11,12 @@
 .section .text.uaccess, "ax"
 
 # fn __copy_tofrom_user(to: r3, from: r4, length: r5) -> residue
-# Clobbers r0, r3–r11, CTR, CR0. Either side may fault.
+# Clobbers r3–r11, CTR, CR0, CR1. Either side may fault.
 FUNC __copy_tofrom_user
 	add	%r6, %r3, %r5
-	xor	%r0, %r3, %r4
-	cmplwi	%r5, 16
+	cmplwi	%cr1, %r5, 16
 	andi.	%r7, %r3, 3
-	blt	.Lcopy_bytes
+	blt	%cr1, .Lcopy_bytes
 	beq	.Lcopy_aligned
 	subfic	%r7, %r7, 4
 	mtctr	%r7
@@ -67,7 +66,7 @@ FUNC __copy_tofrom_user
 END __copy_tofrom_user
 
 # fn __arch_clear_user(to: r3, length: r4) -> residue
-# Whole cache lines by dcbz. Clobbers r0, r3–r9, CTR, CR0.
+# Whole cache lines by dcbz. Clobbers r0, r3–r9, CTR, CR0, CR1.
 FUNC __arch_clear_user
 	neg	%r6, %r3
 	add	%r5, %r3, %r4

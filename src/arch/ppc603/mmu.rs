@@ -29,11 +29,15 @@ const PP_READ_ONLY: u32 = 3;
 /// Low bits of the entry that a linear first-level entry stands for.
 pub const PTE_LINEAR: u32 = PTE_PRESENT | PTE_REFERENCED_CHANGED | PTE_COHERENT | PP_READ_WRITE;
 
+/// Smallest hash table: 1024 groups of 8 entries.
+const HASH_TABLE_SIZE: u32 = 64 << 10;
+
 /// BAT lower word for RAM: physical 0, coherent, read-write.
 pub const BAT_RAM_LOWER: u32 = 0x12;
 /// BAT lower bits for devices: inhibited, guarded, read-write.
 pub const BAT_DEVICE_LOWER: u32 = 0x2a;
-const BAT_READ_ONLY_LOWER: u32 = 0x11;
+/// BAT lower word for the image: physical 0, coherent, read-only.
+pub const BAT_READ_ONLY_LOWER: u32 = 0x11;
 /// BAT upper bits: block of 512 KiB.
 pub const BAT_512K: u32 = 0x3 << 2;
 /// BAT upper bits: block of 256 MiB.
@@ -146,6 +150,14 @@ pub fn l1_table(entry: u32) -> Option<PhysAddr> {
     (entry != 0 && entry & L1_LINEAR == 0).then(|| PhysAddr::new(entry & !(PAGE_SIZE - 1)))
 }
 
+/// Bytes of RAM that the MMU needs for itself at the top of RAM: the hash table of a CPU with a hardware walk.
+pub fn reserved(walk: Walk) -> u32 {
+    match walk {
+        Walk::Software => 0,
+        Walk::Hash => HASH_TABLE_SIZE,
+    }
+}
+
 unsafe extern "C" {
     static __text_end: u8;
     static __kernel_stack_limit: u8;
@@ -153,8 +165,8 @@ unsafe extern "C" {
 
 /// Replaces the boot mapping by the kernel's own: image by BATs, everything else by pages, a hole below the stack.
 ///
-/// `ram` is the size of RAM in bytes; `hash` a 64 KiB aligned block for a CPU with a hardware walk.
-pub fn map_kernel(ram: u32, hash: Option<PhysAddr>) {
+/// `ram` is the size of RAM in bytes, of which [`reserved`] bytes at the top are ours.
+pub fn map_kernel(ram: u32, walk: Walk) {
     let read_only = 0x8_0000;
     let guard_end = (&raw const __kernel_stack_limit).addr() as u32 - KERNEL_BASE;
     let guard = guard_end - 0x4000..guard_end;
@@ -169,11 +181,14 @@ pub fn map_kernel(ram: u32, hash: Option<PhysAddr>) {
     for chunk in 1..ram.div_ceil(1 << 22) {
         SWAPPER.set(first + chunk as usize, chunk << 22 | L1_LINEAR);
     }
-    if let Some(hash) = hash {
-        // SAFETY: nothing has filled the hash table yet, translation of all that runs here is by BAT.
-        unsafe { (*hash_state.0.get()).table = hash.raw() };
-        // SAFETY: SDR1 names the empty table; with mask 0 it has 1024 groups.
-        unsafe { spr::mtspr::<25>(hash.raw()) };
+    if walk == Walk::Hash {
+        let hash = (ram - HASH_TABLE_SIZE) & !(HASH_TABLE_SIZE - 1);
+        // SAFETY: translation of all that runs here is by BAT, so the table is not in use; SDR1 with mask 0 gives it 1024
+        // groups. `activate` empties it before anything can be found in it.
+        unsafe {
+            (*hash_state.0.get()).table = hash;
+            spr::mtspr::<25>(hash);
+        }
     }
     activate(SWAPPER.physical());
 
@@ -191,10 +206,20 @@ pub fn map_kernel(ram: u32, hash: Option<PhysAddr>) {
 
 /// Makes text, constants and `ro_after_init` read-only. To be called once, when start-up has written all it had to.
 pub fn seal() {
-    // SAFETY: same block, same memory; nothing writes there any more.
+    // SAFETY: same block, same memory; nothing writes there any more. The block is off for two instructions that touch
+    // no memory: QEMU drops cached translations only when an upper word changes.
     unsafe {
-        spr::mtspr::<537>(BAT_READ_ONLY_LOWER);
-        synchronize();
+        asm!(
+            "sync",
+            "mtspr 536, {off}",
+            "mtspr 537, {lower}",
+            "mtspr 536, {upper}",
+            "isync",
+            off = in(reg) 0,
+            lower = in(reg) BAT_READ_ONLY_LOWER,
+            upper = in(reg) KERNEL_BASE | BAT_512K | BAT_SUPERVISOR,
+            options(nostack, preserves_flags),
+        );
     }
 }
 

@@ -122,6 +122,7 @@ global_asm!(
     HASH_R6 = const offset_of!(mmu::HashState, saved) + 12,
     HASH_R7 = const offset_of!(mmu::HashState, saved) + 16,
     BAT_RAM_LOWER = const mmu::BAT_RAM_LOWER,
+    BAT_READ_ONLY_LOWER = const mmu::BAT_READ_ONLY_LOWER,
     BAT_DEVICE_LOWER = const mmu::BAT_DEVICE_LOWER,
     BAT_512K = const mmu::BAT_512K,
     BAT_256M = const mmu::BAT_256M,

@@ -118,22 +118,20 @@ instruction_storage:
 	TRAP 0xb00
 
 # System call: straight to transfer_to_syscall with interrupts enabled; everything that an interrupt may clobber is in
-# registers by then. SRR0 and SRR1 of the caller travel in r11 and r12, which the ABI does not preserve.
+# registers by then. SRR0 and SRR1 of the caller travel in r11 and r12, which the ABI does not preserve. The kernel's MSR is
+# the user's without PR.
 	.org 0xc00
-	mfcr	%r9
 	lis	%r10, {SEGMENT1_KERNEL_HIGH}
 	mfsrr0	%r11
 	mtsr	1, %r10
 	mr	%r10, %r1
 	mfsprg	%r1, 2
 	mfsrr1	%r12
-	mtsprg	0, %r9
 	lis	%r9, transfer_to_syscall@ha
 	addi	%r9, %r9, transfer_to_syscall@l
 	mtsrr0	%r9
-	li	%r9, {MSR_KERNEL_INTERRUPTIBLE} - 0x10000
+	rlwinm	%r9, %r12, 0, 18, 16
 	mtsrr1	%r9
-	mfsprg	%r9, 0
 	rfi
 
 	TRAP 0xd00

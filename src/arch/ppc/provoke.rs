@@ -1,0 +1,64 @@
+//! Accesses that break a rule on purpose: what the selftests use to see that the rule holds.
+
+use super::user_context::{CaughtFault, catch};
+
+/// Loads a word from `address` as the kernel, with whatever translation and window are in force.
+///
+/// # Errors
+/// The fault, if the access was refused.
+pub fn load(address: u32) -> Result<u32, CaughtFault> {
+    let mut value = 0;
+    catch(|| {
+        // SAFETY: the load has no effect but its value, and a fault abandons it; callers name no device register.
+        value = unsafe { core::ptr::without_provenance::<u32>(address as usize).read_volatile() };
+    })?;
+    Ok(value)
+}
+
+/// Stores a word to `address` as the kernel.
+///
+/// # Safety
+/// If the store is not refused, the word must not belong to a Rust object or to code that matters.
+///
+/// # Errors
+/// The fault, if the access was refused.
+pub unsafe fn store(address: u32, value: u32) -> Result<(), CaughtFault> {
+    catch(|| {
+        // SAFETY: promised by the caller.
+        unsafe { core::ptr::without_provenance_mut::<u32>(address as usize).write_volatile(value) };
+    })
+}
+
+/// Calls the code at `address` as the kernel.
+///
+/// # Safety
+/// If the jump is not refused, a function without arguments that returns must be there.
+///
+/// # Errors
+/// The fault, if the fetch was refused.
+pub unsafe fn call(address: u32) -> Result<(), CaughtFault> {
+    catch(|| {
+        // SAFETY: promised by the caller.
+        let function: extern "C" fn() = unsafe { core::mem::transmute(address as usize) };
+        function();
+    })
+}
+
+/// Uses up the kernel stack until its guard is hit.
+///
+/// # Errors
+/// The fault; there always is one.
+pub fn exhaust_stack() -> Result<(), CaughtFault> {
+    fn deeper(depth: u32) -> u32 {
+        let mut block = [depth; 64];
+        core::hint::black_box(&mut block);
+        if depth == u32::MAX {
+            block[0]
+        } else {
+            deeper(depth + 1).wrapping_add(block[1])
+        }
+    }
+    catch(|| {
+        core::hint::black_box(deeper(0));
+    })
+}

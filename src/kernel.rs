@@ -1,0 +1,207 @@
+//! Start-up, and what happens when the kernel itself is at fault.
+#![forbid(unsafe_code)]
+
+use crate::addr::{KERNEL_BASE, PhysAddr};
+use crate::arch::ppc::TrapFrame;
+use crate::arch::ppc::trap::{Access, Cause, TrapHooks, set_hooks};
+use crate::arch::{mmu, ppc::spr};
+use crate::board::{self, COMMAND_LINE_MAX};
+use crate::measure::clock;
+use crate::mm::{frames, heap};
+use crate::shell::{self, words};
+use crate::symbols::Symbols;
+use crate::{arch, initrd, println, syscall, task, uaccess};
+use core::fmt;
+
+/// Status of a firmware that ends by its own fault.
+const PANIC_STATUS: i32 = 101;
+
+/// Bytes of RAM that the firmware needs at least.
+const RAM_MIN: u32 = 8 << 20;
+
+/// Everything from the first Rust instruction to the prompt.
+pub fn start() -> ! {
+    set_hooks(TrapHooks {
+        tick,
+        external: |_| board::external_interrupt(),
+        user: |frame, cause| task::user_exception(frame, cause),
+        fixup,
+        kernel: kernel_fault,
+        caught,
+    });
+    board::init();
+    heap::init();
+    let (cpu, walk) = match mmu::identify() {
+        Ok(found) => found,
+        Err(version) => {
+            println!(
+                "zeronull: cpu with version {version:#010x} is not supported: accepted are {}",
+                mmu::SUPPORTED
+            );
+            shell::finish(1)
+        }
+    };
+    let mut line = [0; COMMAND_LINE_MAX];
+    let (handover, length) = board::handover(&mut line, mmu::reserved(walk));
+    if handover.ram < RAM_MIN {
+        println!("zeronull: {} bytes of RAM: at least {RAM_MIN} are needed", handover.ram);
+        shell::finish(1);
+    }
+    mmu::map_kernel(handover.ram, walk);
+    frames::init(handover.free_top);
+    mmu::seal();
+    spr::enable_interrupts();
+    clock::init(handover.timebase_hz);
+    syscall::choose("fast");
+
+    let settings = match read_command_line(&line, length) {
+        Ok(settings) => settings,
+        Err(message) => {
+            println!("zeronull: {message}");
+            shell::finish(1)
+        }
+    };
+    if !settings.quiet {
+        banner(cpu, &handover);
+    }
+    for word in &settings.unknown {
+        println!("zeronull: command line word {word} is unknown and ignored");
+    }
+    if let Some((address, size)) = settings.initrd.or(handover.initrd) {
+        mount(address, size, handover.ram);
+    } else {
+        println!("zeronull: no initial archive: there are no programs");
+    }
+    if let Some(name) = &settings.preset
+        && syscall::choose(name).is_none()
+    {
+        println!("zeronull: preset={name} does not exist: `preset` lists what does");
+        shell::finish(1);
+    }
+    if let Some(run) = &settings.run {
+        shell::run_line(run);
+    }
+    shell::interactive()
+}
+
+fn read_command_line(line: &[u8; COMMAND_LINE_MAX], length: usize) -> Result<words::Settings, alloc::string::String> {
+    let line = line
+        .get(..length)
+        .ok_or_else(|| alloc::format!("command line of {length} bytes is too long: at most {COMMAND_LINE_MAX}"))?;
+    words::settings(core::str::from_utf8(line).map_err(|_| "command line is not ASCII text")?)
+}
+
+fn banner(cpu: &str, handover: &board::Handover) {
+    let image = arch::image_end().raw();
+    println!(
+        "zeronull {} on {}, cpu {cpu}, {} MiB RAM",
+        env!("CARGO_PKG_VERSION"),
+        board::NAME,
+        handover.ram >> 20
+    );
+    println!(
+        "image {:#010x}-{:#010x}, cache line {}, task size {:#010x}",
+        KERNEL_BASE,
+        KERNEL_BASE + image,
+        arch::CACHE_LINE,
+        crate::addr::TASK_SIZE
+    );
+    if handover.timebase_hz == 0 {
+        println!("no timebase: times are 0");
+    } else {
+        println!("core {} Hz, time base {} Hz", handover.core_hz, handover.timebase_hz);
+    }
+}
+
+fn mount(address: u32, size: u32, ram: u32) {
+    let Some(bytes) = arch::physical_bytes(PhysAddr::new(address), size, ram) else {
+        println!("zeronull: initial archive of {size} bytes at {address:#010x} is not in RAM above the firmware");
+        shell::finish(1);
+    };
+    if let Err(error) = initrd::mount(bytes) {
+        println!("zeronull: initial archive: {error}");
+        shell::finish(1);
+    }
+}
+
+fn tick(frame: &mut TrapFrame) {
+    clock::tick(frame);
+    task::tick(frame);
+}
+
+fn fixup(frame: &TrapFrame, access: &Access) -> Option<u32> {
+    uaccess::fixup(frame.nip, access.address, frame.window, access.store)
+}
+
+fn caught(frame: &TrapFrame, cause: Cause) {
+    println!("zeronull: kernel fault caught: {}", Description { frame, cause });
+}
+
+/// What went wrong, in a line.
+struct Description<'a> {
+    frame: &'a TrapFrame,
+    cause: Cause,
+}
+
+impl fmt::Display for Description<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pc = Location(self.frame.nip);
+        match self.cause {
+            Cause::Data(access) => {
+                let kind = if access.store { "store to" } else { "load from" };
+                let address = access.address.unwrap_or(self.frame.dar);
+                let space = if address < crate::addr::TASK_SIZE {
+                    "user"
+                } else {
+                    "kernel"
+                };
+                write!(f, "{kind} {space} address {address:#010x} at {pc}")?;
+                if arch::is_stack_guard(address) {
+                    write!(f, ", kernel stack overflow")?;
+                }
+                Ok(())
+            }
+            _ => write!(f, "{} at {pc}", self.cause.describe()),
+        }
+    }
+}
+
+/// A code address with the function around it.
+pub struct Location(pub u32);
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#010x}", self.0)?;
+        let symbols = Symbols::new(arch::symbol_blob()).filter(|_| arch::text().contains(&self.0));
+        match symbols.and_then(|symbols| symbols.find(self.0)) {
+            Some((name, offset)) => write!(f, " {name}+{offset:#x}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn backtrace(pc: u32, stack: u32) {
+    println!("backtrace:");
+    println!("  {}", Location(pc));
+    for address in arch::backtrace(stack) {
+        println!("  {}", Location(address));
+    }
+}
+
+/// An exception that nothing recovers: the report, then the end.
+fn kernel_fault(frame: &TrapFrame, cause: Cause) -> ! {
+    println!("\nzeronull: panic: {}", Description { frame, cause });
+    println!("{frame}");
+    backtrace(frame.nip, frame.gpr[1]);
+    shell::finish(PANIC_STATUS)
+}
+
+/// A panic of the kernel's own code: the report, then the end.
+pub fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    println!("\nzeronull: panic: {}", info.message());
+    if let Some(location) = info.location() {
+        println!("at {location}");
+    }
+    backtrace(panic as *const () as usize as u32, arch::stack_pointer());
+    shell::finish(PANIC_STATUS)
+}

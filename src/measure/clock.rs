@@ -1,0 +1,173 @@
+//! The clock: time-base ticks and what they mean.
+#![forbid(unsafe_code)]
+
+use core::fmt;
+
+#[cfg(target_os = "none")]
+pub use running::*;
+
+/// Nanoseconds in a second.
+pub const NANOSECONDS: u64 = 1_000_000_000;
+
+/// Ticks of the accounting clock in a second (`USER_HZ`).
+pub const TICK_HZ: u32 = 100;
+
+/// A span or an instant, as whole seconds and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time {
+    /// Whole seconds.
+    pub seconds: u32,
+    /// The rest, below a thousand million.
+    pub nanoseconds: u32,
+}
+
+impl Time {
+    /// A span of `ticks` of a clock of `hz` ticks a second.
+    pub fn from_ticks(ticks: u32, hz: u32) -> Self {
+        to_time(ticks.into(), hz)
+    }
+
+    /// The span from `earlier` to `self`, 0 if that is negative.
+    pub fn since(self, earlier: Self) -> Self {
+        let (seconds, nanoseconds) = match self.nanoseconds.checked_sub(earlier.nanoseconds) {
+            Some(nanoseconds) => (self.seconds.checked_sub(earlier.seconds), nanoseconds),
+            None => {
+                let whole = self.seconds.checked_sub(earlier.seconds).and_then(|s| s.checked_sub(1));
+                (whole, self.nanoseconds + NANOSECONDS as u32 - earlier.nanoseconds)
+            }
+        };
+        seconds.map_or(
+            Self {
+                seconds: 0,
+                nanoseconds: 0,
+            },
+            |seconds| Self { seconds, nanoseconds },
+        )
+    }
+
+    /// Prints as `0m 1.58s`, the form of busybox' `time`.
+    pub fn minutes(self) -> Minutes {
+        Minutes(self)
+    }
+}
+
+/// A span in minutes and seconds.
+pub struct Minutes(Time);
+
+impl fmt::Display for Minutes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Time { seconds, nanoseconds } = self.0;
+        write!(f, "{}m {}.{:02}s", seconds / 60, seconds % 60, nanoseconds / 10_000_000)
+    }
+}
+
+/// Converts ticks of a clock of `hz` ticks a second; a clock that does not run (`hz` 0) gives 0.
+pub fn to_time(ticks: u64, hz: u32) -> Time {
+    if hz == 0 {
+        return Time {
+            seconds: 0,
+            nanoseconds: 0,
+        };
+    }
+    let hz = u64::from(hz);
+    let seconds = ticks / hz;
+    let nanoseconds = ticks % hz * NANOSECONDS / hz;
+    Time {
+        seconds: seconds as u32,
+        nanoseconds: nanoseconds as u32,
+    }
+}
+
+#[cfg(target_os = "none")]
+mod running {
+    use super::{TICK_HZ, Time, to_time};
+    use crate::arch::ppc::frame::TrapFrame;
+    use crate::arch::ppc::spr;
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    static TIMEBASE_HZ: AtomicU32 = AtomicU32::new(0);
+    static USER_TICKS: AtomicU32 = AtomicU32::new(0);
+    static SYSTEM_TICKS: AtomicU32 = AtomicU32::new(0);
+
+    /// Tells the clock its rate and starts the tick.
+    pub fn init(timebase_hz: u32) {
+        TIMEBASE_HZ.store(timebase_hz, Ordering::Relaxed);
+        if timebase_hz != 0 {
+            spr::set_decrementer(timebase_hz / TICK_HZ);
+        }
+    }
+
+    /// Time base ticks per second, 0 if unknown.
+    pub fn timebase_hz() -> u32 {
+        TIMEBASE_HZ.load(Ordering::Relaxed)
+    }
+
+    /// Time since the time base started.
+    pub fn now() -> Time {
+        to_time(spr::timebase(), timebase_hz())
+    }
+
+    /// One tick: counts it and arms the next. The count goes on from where the decrementer stands, so that a late handler
+    /// does not slow the clock; ticks that were missed altogether are skipped.
+    pub fn tick(frame: &TrapFrame) {
+        let period = timebase_hz() / TICK_HZ;
+        let mut next = spr::decrementer().wrapping_add(period);
+        if next as i32 <= 0 {
+            next = period;
+        }
+        spr::set_decrementer(next);
+        let counter = if frame.from_user() { &USER_TICKS } else { &SYSTEM_TICKS };
+        counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Ticks that hit user code and kernel code since the start.
+    pub fn ticks() -> (u32, u32) {
+        (USER_TICKS.load(Ordering::Relaxed), SYSTEM_TICKS.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_become_seconds_without_overflow() {
+        assert_eq!(
+            to_time(8_250_000, 8_250_000),
+            Time {
+                seconds: 1,
+                nanoseconds: 0
+            }
+        );
+        assert_eq!(
+            to_time(8_249_999, 8_250_000),
+            Time {
+                seconds: 0,
+                nanoseconds: 999_999_878
+            }
+        );
+        let years = 10 * 365 * 86400;
+        assert_eq!(
+            to_time(years * 66_000_000 + 33_000_000, 66_000_000).nanoseconds,
+            500_000_000
+        );
+        assert_eq!(
+            to_time(123, 0),
+            Time {
+                seconds: 0,
+                nanoseconds: 0
+            }
+        );
+    }
+
+    // U-193
+    #[test]
+    fn span_is_never_negative_and_prints_in_minutes() {
+        let at = |seconds, nanoseconds| Time { seconds, nanoseconds };
+        assert_eq!(at(5, 100).since(at(3, 200)), at(1, NANOSECONDS as u32 - 100));
+        assert_eq!(at(3, 0).since(at(3, 1)), at(0, 0));
+        assert_eq!(at(2, 0).since(at(3, 0)), at(0, 0));
+        assert_eq!(std::format!("{}", at(61, 580_000_000).minutes()), "1m 1.58s");
+        assert_eq!(std::format!("{}", at(0, 9_999_999).minutes()), "0m 0.00s");
+    }
+}

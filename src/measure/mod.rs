@@ -1,0 +1,4 @@
+//! Measuring: the clock, and processor time by ticks.
+#![forbid(unsafe_code)]
+
+pub mod clock;

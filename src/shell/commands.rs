@@ -1,0 +1,320 @@
+//! The commands, and the loop that reads them.
+#![forbid(unsafe_code)]
+
+use super::words;
+use crate::arch::single::Single;
+use crate::console;
+use crate::console::line::{self, Line};
+use crate::initrd::{self, Entry};
+use crate::measure::clock::{self, TICK_HZ, Time};
+use crate::{board, fs, mm, print, println, selftest, syscall, task, uaccess};
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+/// Status of a command that does not exist, as in shells.
+const NOT_FOUND: i32 = 127;
+/// Status of a program that cannot be started.
+const NOT_STARTED: i32 = 126;
+/// Status of a command used wrongly.
+const USAGE: i32 = 2;
+
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    help: &'static str,
+    run: fn(&[&str]) -> i32,
+}
+
+static COMMANDS: [Command; 8] = [
+    Command {
+        name: "help",
+        usage: "",
+        help: "this list",
+        run: help,
+    },
+    Command {
+        name: "time",
+        usage: "COMMAND...",
+        help: "run a command, print real, user and system time",
+        run: time,
+    },
+    Command {
+        name: "selftest",
+        usage: "[SUITE]",
+        help: "check the user-access core, print KTAP",
+        run: selftest,
+    },
+    Command {
+        name: "preset",
+        usage: "[NAME]",
+        help: "show or choose the policy preset",
+        run: preset,
+    },
+    Command {
+        name: "counters",
+        usage: "[reset]",
+        help: "bytes and windows counted by preset debug",
+        run: counters,
+    },
+    Command {
+        name: "status",
+        usage: "",
+        help: "memory, window, descriptors, clock",
+        run: status,
+    },
+    Command {
+        name: "files",
+        usage: "",
+        help: "list the initial archive",
+        run: files,
+    },
+    Command {
+        name: "poweroff",
+        usage: "[STATUS]",
+        help: "end with STATUS, or that of the last command",
+        run: power_off,
+    },
+];
+
+static LAST_STATUS: Single<Cell<i32>> = Single::new(Cell::new(0));
+
+/// Ends the firmware: the verdict line, then power off.
+pub fn finish(status: i32) -> ! {
+    println!("zeronull: done, status {status}");
+    board::power_off()
+}
+
+/// Prompt, line, command, for ever.
+pub fn interactive() -> ! {
+    let mut buffer = [0; line::CAPACITY];
+    loop {
+        print!("zeronull> ");
+        match console::read_line(&mut buffer) {
+            Line::Complete(length) => match core::str::from_utf8(&buffer[..length]) {
+                Ok(text) => run_line(text),
+                Err(_) => println!("line is not ASCII text"),
+            },
+            Line::TooLong(length) => println!(
+                "line of {length} bytes is too long: at most {} are accepted",
+                line::CAPACITY
+            ),
+            Line::Interrupted | Line::End => {}
+        }
+    }
+}
+
+/// Runs the commands of a line.
+pub fn run_line(line: &str) {
+    let commands = match words::split(line) {
+        Ok(commands) => commands,
+        Err(quote) => {
+            println!("{quote} is not closed");
+            LAST_STATUS.get().set(USAGE);
+            return;
+        }
+    };
+    for command in commands {
+        let command: Vec<&str> = command.iter().map(|word| word.as_str()).collect();
+        let status = run(&command);
+        LAST_STATUS.get().set(status);
+        if status == task::ending::INTERRUPT {
+            break;
+        }
+    }
+}
+
+/// Runs one command; returns its status.
+fn run(words: &[&str]) -> i32 {
+    let Some((name, arguments)) = words.split_first() else {
+        return 0;
+    };
+    if let Some(command) = COMMANDS.iter().find(|command| command.name == *name) {
+        return (command.run)(arguments);
+    }
+    let Some((path, file)) = find_program(name) else {
+        println!("{name}: unknown command: help lists what there is");
+        return NOT_FOUND;
+    };
+    match syscall::run_program(path, file, words) {
+        Ok(status) => status,
+        Err(error) => {
+            println!("{name}: {error}");
+            NOT_STARTED
+        }
+    }
+}
+
+/// A program of the archive: `bin/NAME`, `sbin/NAME`, or a path. Gives the name for messages, which lives in the archive.
+fn find_program(name: &str) -> Option<(&'static str, &'static [u8])> {
+    let wanted = name.trim_start_matches('/');
+    let item = initrd::mounted()
+        .filter(|item| {
+            let path = item.name;
+            path == wanted.as_bytes()
+                || [&b"bin/"[..], b"sbin/", b"usr/bin/"]
+                    .iter()
+                    .any(|d| path.strip_prefix(*d) == Some(wanted.as_bytes()))
+        })
+        .last()?;
+    match initrd::find(item.name)? {
+        Entry::File(file) => {
+            let path = core::str::from_utf8(item.name).ok()?;
+            Some((path.rsplit('/').next().unwrap_or(path), file))
+        }
+        Entry::Directory => None,
+    }
+}
+
+fn usage(name: &str) -> i32 {
+    if let Some(command) = COMMANDS.iter().find(|command| command.name == name) {
+        println!("usage: {} {}", command.name, command.usage);
+    }
+    USAGE
+}
+
+fn help(_: &[&str]) -> i32 {
+    println!("commands:");
+    for command in &COMMANDS {
+        let call = alloc::format!("{} {}", command.name, command.usage);
+        println!("  {call:<22} {}", command.help);
+    }
+    println!("programs (NAME --help says more):");
+    for item in initrd::mounted() {
+        if let (Some(name), Some(Entry::File(_))) = (item.name.strip_prefix(b"bin/"), initrd::find(item.name)) {
+            println!("  {:<22} {} bytes", name.escape_ascii(), item.data.len());
+        }
+    }
+    println!("commands are separated by `;`, quotes keep blanks, Ctrl-C ends a program.");
+    0
+}
+
+fn time(words: &[&str]) -> i32 {
+    let before = (clock::now(), clock::ticks());
+    let status = run(words);
+    let after = (clock::now(), clock::ticks());
+    let real = after.0.since(before.0);
+    println!("real    {}", real.minutes());
+    println!(
+        "user    {}",
+        Time::from_ticks(after.1.0.wrapping_sub(before.1.0), TICK_HZ).minutes()
+    );
+    println!(
+        "sys     {}",
+        Time::from_ticks(after.1.1.wrapping_sub(before.1.1), TICK_HZ).minutes()
+    );
+    status
+}
+
+fn selftest(words: &[&str]) -> i32 {
+    match words {
+        [] => selftest::run(None),
+        [suite] => selftest::run(Some(suite)),
+        _ => usage("selftest"),
+    }
+}
+
+fn preset(words: &[&str]) -> i32 {
+    match words {
+        [] => {
+            for preset in &syscall::PRESETS {
+                let mark = if core::ptr::eq(preset, syscall::chosen()) {
+                    '*'
+                } else {
+                    ' '
+                };
+                println!("{mark} {:<8} {}", preset.name, preset.reason);
+                println!("           {}", preset.axes.join(" "));
+            }
+            0
+        }
+        [name] => {
+            if syscall::choose(name).is_none() {
+                let names: Vec<&str> = syscall::PRESETS.iter().map(|preset| preset.name).collect();
+                println!("preset {name} does not exist: accepted are {}", names.join(", "));
+                return USAGE;
+            }
+            0
+        }
+        _ => usage("preset"),
+    }
+}
+
+fn counters(words: &[&str]) -> i32 {
+    let counters = uaccess::counters();
+    let all = [
+        ("cleared", &counters.cleared),
+        ("copied", &counters.copied),
+        ("windows", &counters.opened),
+    ];
+    match words {
+        [] => {
+            for (name, counter) in all {
+                println!("{name:<8} {}", counter.get());
+            }
+            0
+        }
+        ["reset"] => {
+            for (_, counter) in all {
+                counter.set(0);
+            }
+            0
+        }
+        _ => usage("counters"),
+    }
+}
+
+fn status(_: &[&str]) -> i32 {
+    let (used, size) = mm::heap::usage();
+    let (free, total) = mm::frames::usage();
+    let now = clock::now();
+    println!("heap      {used} of {size} bytes in use");
+    println!("frames    {free} of {total} free");
+    println!(
+        "window    {}",
+        if crate::arch::window::is_open() {
+            "open"
+        } else {
+            "closed"
+        }
+    );
+    println!(
+        "files     {} of {} descriptors in use",
+        task::current().files.in_use(),
+        fs::DESCRIPTORS
+    );
+    println!(
+        "uptime    {}.{:06} s, time base {} Hz",
+        now.seconds,
+        now.nanoseconds / 1000,
+        clock::timebase_hz()
+    );
+    println!("console   {} bytes of input lost", console::lost_input());
+    println!("preset    {}", syscall::chosen().name);
+    0
+}
+
+fn files(_: &[&str]) -> i32 {
+    for item in initrd::mounted() {
+        println!(
+            "{:06o} {:>9}  /{}",
+            item.mode,
+            item.data.len(),
+            item.name.escape_ascii()
+        );
+    }
+    0
+}
+
+fn power_off(words: &[&str]) -> i32 {
+    match words {
+        [] => finish(LAST_STATUS.get().get()),
+        [status] => match status.parse::<u8>() {
+            Ok(status) => finish(status.into()),
+            Err(_) => {
+                println!("poweroff: status {status}: accepted are 0 to 255");
+                USAGE
+            }
+        },
+        _ => usage("poweroff"),
+    }
+}

@@ -1,0 +1,9 @@
+//! The shell on the serial line: built-in commands and user programs share one name space.
+#![forbid(unsafe_code)]
+
+#[cfg(target_os = "none")]
+mod commands;
+pub mod words;
+
+#[cfg(target_os = "none")]
+pub use commands::{finish, interactive, run_line};

@@ -1,0 +1,116 @@
+//! System calls: Linux numbers, argument order and error numbers of 32-bit PowerPC.
+//!
+//! Each preset has a table of its own, compiled for its policy; the entry code loads the table's address on every call
+//! and branches through it, so a call costs the same in every preset but for the policy itself.
+//! Source of the numbers: arch/powerpc/kernel/syscalls/syscall.tbl.
+#![forbid(unsafe_code)]
+
+mod file;
+mod memory;
+mod process;
+mod time;
+
+use crate::arch::ppc::{SYSCALL_COUNT, SyscallEntry, set_syscall_table};
+use crate::arch::single::Single;
+use crate::errno::Errno;
+use crate::policy::{AddressLimit, Counting, Debug, Fast, Policy, RangeCheck, WindowControl};
+use crate::task::exec::{self, ExecError};
+use core::cell::Cell;
+
+type Table = [SyscallEntry; SYSCALL_COUNT];
+
+/// What a system call leaves in r3: a count, or a negative error number.
+#[inline(always)]
+fn result(result: Result<u32, Errno>) -> i32 {
+    match result {
+        Ok(value) => value as i32,
+        Err(error) => -i32::from(error.raw()),
+    }
+}
+
+extern "C" fn sys_ni_syscall(_: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> i32 {
+    result(Err(Errno::ENOSYS))
+}
+
+const fn table<P: Policy>() -> Table {
+    let mut table: Table = [sys_ni_syscall; SYSCALL_COUNT];
+    table[1] = process::sys_exit;
+    table[3] = file::sys_read::<P>;
+    table[4] = file::sys_write::<P>;
+    table[5] = file::sys_open::<P>;
+    table[6] = file::sys_close;
+    table[19] = file::sys_lseek;
+    table[20] = process::sys_getpid;
+    table[43] = time::sys_times::<P>;
+    table[45] = memory::sys_brk;
+    table[63] = file::sys_dup2;
+    table[64] = process::sys_getppid;
+    table[78] = time::sys_gettimeofday::<P>;
+    table[90] = memory::sys_mmap_bytes;
+    table[91] = memory::sys_munmap;
+    table[122] = process::sys_uname::<P>;
+    table[125] = memory::sys_mprotect;
+    table[140] = file::sys_llseek::<P>;
+    table[145] = file::sys_readv::<P>;
+    table[146] = file::sys_writev::<P>;
+    table[192] = memory::sys_mmap2;
+    table[234] = process::sys_exit;
+    table[246] = time::sys_clock_gettime::<P>;
+    table[286] = file::sys_openat::<P>;
+    table
+}
+
+type RunProgram = fn(&'static str, &[u8], &[&str]) -> Result<i32, ExecError>;
+
+/// A policy with its table.
+pub struct Preset {
+    /// Name on the command line and the console.
+    pub name: &'static str,
+    /// Why it exists.
+    pub reason: &'static str,
+    /// The values of its axes.
+    pub axes: [&'static str; 4],
+    table: &'static Table,
+    run: RunProgram,
+}
+
+const fn preset<P: Policy>() -> Preset {
+    Preset {
+        name: P::NAME,
+        reason: P::REASON,
+        axes: [
+            <P::Limit as AddressLimit>::NAME,
+            <P::Check as RangeCheck>::NAME,
+            <P::Window as WindowControl>::NAME,
+            <P::Count as Counting>::NAME,
+        ],
+        table: &const { table::<P>() },
+        run: exec::run::<P>,
+    }
+}
+
+/// All presets; the first is the default.
+pub static PRESETS: [Preset; 2] = [preset::<Fast>(), preset::<Debug>()];
+
+static CHOSEN: Single<Cell<usize>> = Single::new(Cell::new(0));
+
+/// The preset in force.
+pub fn chosen() -> &'static Preset {
+    &PRESETS[CHOSEN.get().get()]
+}
+
+/// Puts a preset in force; `None` if there is no such name.
+pub fn choose(name: &str) -> Option<&'static Preset> {
+    let index = PRESETS.iter().position(|preset| preset.name == name)?;
+    CHOSEN.get().set(index);
+    set_syscall_table(PRESETS[index].table);
+    Some(&PRESETS[index])
+}
+
+/// Runs a program under the preset in force; see [`exec::run`].
+///
+/// # Errors
+/// Why it did not start.
+pub fn run_program(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, ExecError> {
+    (chosen().run)(name, file, arguments)
+}
