@@ -151,7 +151,7 @@ mod tests {
             let keys = at_once(&std::format!("help{end}dd{end}"));
             assert_eq!(type_in(&keys).0, ["help", "dd"], "{end:?}");
         }
-        let separate: Vec<_> = *b"\r\n\r\n".into_iter().zip((0..).map(|i| i * 200)).collect();
+        let separate: Vec<_> = b"\r\n\r\n".iter().copied().zip((0..).map(|i| i * 200)).collect();
         assert_eq!(type_in(&separate).0, ["", "", "", ""]);
     }
 

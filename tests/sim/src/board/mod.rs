@@ -31,8 +31,10 @@ pub enum Upm {
 /// The SDRAM and how it is driven.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// Bytes as sold.
+    /// Bytes as sold, or as a guest in common use needs.
     pub bytes: u32,
+    /// The most that the board's map has room for.
+    pub most_bytes: u32,
     /// The chip select it is wired to.
     pub chip_select: usize,
     /// The machine.
@@ -56,6 +58,19 @@ pub struct FlashFit {
     pub lanes: usize,
     /// Where the boot loader maps it.
     pub base: u32,
+}
+
+/// A byte of the board's registers by which the boot loader learns how much SDRAM is fitted.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryStrap {
+    /// Chip select of the registers.
+    pub chip_select: usize,
+    /// Offset of the byte.
+    pub offset: usize,
+    /// SDRAM from this size on is announced by `value`; below, the byte stays as [`BoardRegisters::reset`] has it.
+    pub from_bytes: u32,
+    /// See [`MemoryStrap::from_bytes`].
+    pub value: u8,
 }
 
 /// Registers of the board behind a chip select.
@@ -92,6 +107,8 @@ pub struct Board {
     pub flash: FlashFit,
     /// Further registers.
     pub registers: &'static [BoardRegisters],
+    /// How the boot loader learns the size of the SDRAM, where it does not probe alone.
+    pub memory_strap: Option<MemoryStrap>,
     /// SIUMCR, SYPCR, TBSCR, SCCR, PLPRCR as the boot loader leaves them.
     pub siumcr: u32,
     /// See [`Board::siumcr`].
@@ -110,7 +127,7 @@ pub struct Board {
 
 /// What a user may choose about a board.
 pub struct Options {
-    /// SDRAM in bytes instead of what the board is sold with: a power of two from 8 MiB to 128 MiB.
+    /// SDRAM in bytes instead of what the board is sold with: a power of two from 8 MiB to [`Memory::most_bytes`].
     pub memory_bytes: Option<u32>,
     /// Content of the flash from its first byte; the rest is erased.
     pub flash_content: Vec<u8>,
@@ -140,8 +157,8 @@ impl Default for Options {
 /// Why a board cannot be built as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BoardError {
-    /// Not a power of two from 8 MiB to 128 MiB.
-    MemorySize(u32),
+    /// Not a power of two from 8 MiB to what the board has room for: (size, most).
+    MemorySize(u32, u32),
     /// More content than the flash holds: (content, flash).
     FlashContent(usize, u32),
 }
@@ -149,10 +166,11 @@ pub enum BoardError {
 impl std::fmt::Display for BoardError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::MemorySize(bytes) => {
+            Self::MemorySize(bytes, most) => {
                 write!(
                     f,
-                    "memory size {bytes} bytes: a power of two from 8 MiB to 128 MiB is accepted"
+                    "memory size {bytes} bytes: a power of two from 8 MiB to {} MiB is accepted",
+                    most >> 20
                 )
             }
             Self::FlashContent(content, flash) => {
@@ -195,6 +213,7 @@ pub const BOARDS: &[Board] = &[
         immr: 0xFF00_0000,
         memory: Memory {
             bytes: 32 << 20,
+            most_bytes: 64 << 20,
             chip_select: 1,
             upm: Upm::A,
             array: &upm::MCR3000,
@@ -208,6 +227,7 @@ pub const BOARDS: &[Board] = &[
             base: 0x0400_0000,
         },
         registers: &[],
+        memory_strap: None,
         siumcr: 0x0060_0400,
         sypcr: SYPCR_WATCHDOG_OFF,
         tbscr: 0x00C3,
@@ -235,6 +255,7 @@ pub const BOARDS: &[Board] = &[
         immr: 0xFF00_0000,
         memory: Memory {
             bytes: 64 << 20,
+            most_bytes: 128 << 20,
             chip_select: 1,
             upm: Upm::A,
             array: &upm::CMPC885,
@@ -247,12 +268,18 @@ pub const BOARDS: &[Board] = &[
             lanes: 1,
             base: 0x4000_0000,
         },
-        // The CPLD: byte 3 straps 64 MiB of SDRAM (bits 0x30 = 0); no motherboard present (halfword 2, 0x0040 = 0).
+        // The CPLD: bits 0x30 of byte 3 tell 64 MiB (0) from 128 MiB; no motherboard is present (halfword 2, 0x0040 = 0).
         registers: &[BoardRegisters {
             chip_select: 5,
             bytes: 0x20,
             reset: &[],
         }],
+        memory_strap: Some(MemoryStrap {
+            chip_select: 5,
+            offset: 3,
+            from_bytes: 128 << 20,
+            value: 0x10,
+        }),
         siumcr: 0x0062_0000,
         sypcr: SYPCR_WATCHDOG_OFF,
         tbscr: 0x00C3,
@@ -281,6 +308,7 @@ pub const BOARDS: &[Board] = &[
         immr: 0xFF00_0000,
         memory: Memory {
             bytes: 32 << 20,
+            most_bytes: 128 << 20,
             chip_select: 4,
             upm: Upm::B,
             array: &upm::MPC885ADS,
@@ -307,6 +335,7 @@ pub const BOARDS: &[Board] = &[
                 reset: &[],
             },
         ],
+        memory_strap: None,
         siumcr: 0x0000_0400,
         sypcr: 0xFFFF_FF89,
         tbscr: 0x00C1,
@@ -331,6 +360,7 @@ pub const BOARDS: &[Board] = &[
         immr: 0xFF00_0000,
         memory: Memory {
             bytes: 16 << 20,
+            most_bytes: 128 << 20,
             chip_select: 1,
             upm: Upm::A,
             array: &upm::ADDER875,
@@ -344,6 +374,7 @@ pub const BOARDS: &[Board] = &[
             base: 0xFE00_0000,
         },
         registers: &[],
+        memory_strap: None,
         siumcr: 0x0060_0400,
         sypcr: 0xFFFF_FF89,
         tbscr: 0x0003,
@@ -379,10 +410,10 @@ impl Board {
     /// [`BoardError::MemorySize`].
     pub fn memory_bytes(&self, options: &Options) -> Result<u32, BoardError> {
         let bytes = options.memory_bytes.unwrap_or(self.memory.bytes);
-        if bytes.is_power_of_two() && (8 << 20..=128 << 20).contains(&bytes) {
+        if bytes.is_power_of_two() && (8 << 20..=self.memory.most_bytes).contains(&bytes) {
             Ok(bytes)
         } else {
-            Err(BoardError::MemorySize(bytes))
+            Err(BoardError::MemorySize(bytes, self.memory.most_bytes))
         }
     }
 
@@ -412,6 +443,12 @@ impl Board {
             for (offset, value) in block.reset {
                 reset[*offset] = *value;
             }
+            if let Some(strap) = self.memory_strap
+                && strap.chip_select == block.chip_select
+                && memory_bytes >= strap.from_bytes
+            {
+                reset[strap.offset] = strap.value;
+            }
             sockets[block.chip_select] = Socket::Registers(Registers::new(reset));
         }
         let baud = options.terminal_baud.unwrap_or(self.console_baud);
@@ -424,17 +461,100 @@ impl Board {
             sockets,
             ports: [
                 Port {
-                    console: options.console,
-                    baud,
                     waits_for_receiver: options.terminal_waits,
+                    ..Port::new(options.console, baud)
                 },
-                Port {
-                    console: Box::new(Unconnected),
-                    baud,
-                    waits_for_receiver: false,
-                },
+                Port::new(Box::new(Unconnected), baud),
             ],
             instant_transmission: options.instant_transmission,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::{Bus, Width};
+
+    #[test]
+    fn every_board_can_be_built_and_left_by_its_boot_loader() {
+        for board in BOARDS {
+            for megabytes in [8, 16, 32, 64, 128]
+                .into_iter()
+                .filter(|size| size << 20 <= board.memory.most_bytes)
+            {
+                let options = Options {
+                    memory_bytes: Some(megabytes << 20),
+                    ..Options::default()
+                };
+                let mut soc = board.power_on(options).unwrap();
+                leave_as_u_boot(&mut soc, board);
+                let name = board.name;
+                assert_eq!(soc.core_hz(), 132_000_000, "{name}");
+                assert_eq!(soc.bus_ratio(), 2, "{name}");
+                let top = (megabytes << 20) - 4;
+                soc.write(top, Width::Word, 0x600D_CAFE, 0).unwrap();
+                assert_eq!(soc.read(top, Width::Word, 0), Ok(0x600D_CAFE), "{name}");
+                let above = soc.read(megabytes << 20, Width::Word, 0);
+                assert!(
+                    above.is_err() || megabytes << 20 == board.flash.base,
+                    "{name}: above {megabytes} MiB"
+                );
+                assert_eq!(
+                    soc.read(board.flash.base, Width::Word, 0),
+                    Ok(!0),
+                    "{name}: erased flash"
+                );
+                assert!(soc.direct(0).is_some_and(|page| page.writable), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn reset_vector_fetches_from_the_flash() {
+        for board in BOARDS {
+            let mut content = vec![0; 0x104];
+            content[0x100..].copy_from_slice(&0x4800_0000u32.to_be_bytes());
+            let mut soc = board
+                .power_on(Options {
+                    flash_content: content,
+                    ..Options::default()
+                })
+                .unwrap();
+            assert!(!soc.exception_prefix());
+            assert_eq!(soc.read(0x100, Width::Word, 0), Ok(0x4800_0000), "{}", board.name);
+        }
+    }
+
+    #[test]
+    fn strap_tells_the_boot_loader_of_the_big_memory() {
+        let board = by_name("cmpc885").unwrap();
+        for (megabytes, strap) in [(64, 0), (128, 0x10)] {
+            let options = Options {
+                memory_bytes: Some(megabytes << 20),
+                ..Options::default()
+            };
+            let mut soc = board.power_on(options).unwrap();
+            leave_as_u_boot(&mut soc, board);
+            assert_eq!(soc.read(0xC800_0003, Width::Byte, 0), Ok(strap), "{megabytes} MiB");
+        }
+    }
+
+    #[test]
+    fn impossible_options_are_refused_with_the_number() {
+        let board = by_name("mcr3000").unwrap();
+        for bytes in [0, 4 << 20, 33 << 20, 128 << 20] {
+            let refused = board.power_on(Options {
+                memory_bytes: Some(bytes),
+                ..Options::default()
+            });
+            assert_eq!(refused.err(), Some(BoardError::MemorySize(bytes, 64 << 20)));
+        }
+        let refused = board.power_on(Options {
+            flash_content: vec![0; (2 << 20) + 1],
+            ..Options::default()
+        });
+        assert_eq!(refused.err().unwrap().to_string().split(' ').next(), Some("flash"));
+        assert!(by_name("mcr3001").is_none());
     }
 }

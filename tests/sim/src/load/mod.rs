@@ -13,6 +13,9 @@ pub mod image;
 pub mod start;
 pub mod uimage;
 
+#[cfg(test)]
+mod tests;
+
 pub use image::{Image, Segment};
 pub use start::{Entry, HandOver, start};
 

@@ -73,13 +73,14 @@ pub fn start(soc: &mut Soc, board: &Board, image: &Image, hand_over: HandOver) -
     for segment in &image.segments {
         let what = format!("{} segment", image.kind);
         place(soc, &what, segment.address, &segment.bytes)?;
-        let zeros = vec![0; segment.memory_bytes as usize - segment.bytes.len()];
-        place(
-            soc,
-            &what,
-            segment.address.wrapping_add(segment.bytes.len() as u32),
-            &zeros,
-        )?;
+        let mut at = segment.address.wrapping_add(segment.bytes.len() as u32);
+        let mut left = segment.memory_bytes - segment.bytes.len() as u32;
+        while left > 0 {
+            let zeros = &[0; ALIGNMENT as usize][..left.min(ALIGNMENT) as usize];
+            place(soc, &what, at, zeros)?;
+            at = at.wrapping_add(zeros.len() as u32);
+            left -= zeros.len() as u32;
+        }
     }
     // An image in flash leaves all of memory free.
     let end = if image.end() > u64::from(memory_bytes) {

@@ -47,16 +47,20 @@ impl Registers {
     }
 
     fn read(&self, offset: u32, bytes: u32) -> u32 {
-        (offset..offset + bytes).fold(0, |value, at| {
-            value << 8 | u32::from(self.bytes[at as usize % self.bytes.len()])
+        (0..bytes).fold(0, |value, index| {
+            value << 8 | u32::from(self.bytes[self.position(offset, index)])
         })
     }
 
     fn write(&mut self, offset: u32, bytes: u32, value: u32) {
         for index in 0..bytes {
-            let at = (offset + index) as usize % self.bytes.len();
+            let at = self.position(offset, index);
             self.bytes[at] = (value >> (8 * (bytes - 1 - index))) as u8;
         }
+    }
+
+    fn position(&self, offset: u32, index: u32) -> usize {
+        offset.wrapping_add(index) as usize % self.bytes.len()
     }
 }
 
@@ -229,6 +233,17 @@ impl ExternalBus {
                 Socket::Flash(flash) => Some((bank, flash)),
                 _ => None,
             })
+    }
+
+    /// The content of the flash on CS0, and whether software has changed it since it was last saved.
+    pub fn flash_content(&self) -> Option<(&[u8], bool)> {
+        match &self.sockets[0] {
+            Socket::Flash(flash) => {
+                let content = &self.store[flash.offset..][..flash.bytes() as usize];
+                Some((content, flash.is_dirty()))
+            }
+            _ => None,
+        }
     }
 
     /// Hard reset of what is wired to HRESET; memory keeps its content.

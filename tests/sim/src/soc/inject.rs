@@ -1,7 +1,9 @@
-//! Faults on order: bus errors, poisoned pages, flipped bits, lost interrupts. Deterministic: every fault names its
+//! Faults on order: bus errors, poisoned pages, flipped bits, lost interrupts, line noise. Deterministic: every fault names its
 //! place and the access or the core clock at which it strikes.
 
 use std::ops::RangeInclusive;
+
+use super::console::Symbol;
 
 /// Which accesses a bus fault concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,15 @@ pub enum Fault {
         source: u8,
         /// Which activation is lost.
         nth: u64,
+    },
+    /// Symbols that nobody typed come in on a serial port.
+    ConsoleGarbage {
+        /// 0 for SMC1, 1 for SMC2.
+        port: usize,
+        /// Core clock from which the first may start.
+        at: u64,
+        /// What comes in, one after another.
+        symbols: Vec<Symbol>,
     },
 }
 
@@ -101,7 +112,7 @@ impl BusFaults {
                     }
                 }
                 Fault::Poison { address: page } => strikes |= page & !0xFFF == address & !0xFFF,
-                Fault::BitFlip { .. } | Fault::LostInterrupt { .. } => {}
+                Fault::BitFlip { .. } | Fault::LostInterrupt { .. } | Fault::ConsoleGarbage { .. } => {}
             }
         }
         strikes

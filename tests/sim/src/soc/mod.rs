@@ -257,6 +257,11 @@ impl Soc {
             }
             Fault::BitFlip { address, bit, at } => self.bit_flips.push((at, address, bit)),
             Fault::LostInterrupt { source, nth } => self.siu.lose_activation(source, nth),
+            Fault::ConsoleGarbage { port, at, symbols } => {
+                if let Some(port) = self.consoles.get_mut(port) {
+                    port.noise.extend(symbols.into_iter().map(|symbol| (at, symbol)));
+                }
+            }
         }
         self.advance(now);
         self.reschedule(now);

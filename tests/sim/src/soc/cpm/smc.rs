@@ -4,6 +4,8 @@
 //! drivers reset a channel by storing to RSTATE, TSTATE and the pointers alone, without a command. Kept here are only
 //! the registers and what is on the wire. Source: mpc8xx.md sections 6.3, 6.4 and 6.8; MPC860 User's Manual ch. 30.
 
+use std::collections::VecDeque;
+
 use super::dpram::DualPortRam;
 use super::line::{Framing, Parity, Sampled, transfer, transfer_symbol};
 use crate::soc::console::{Console, Symbol};
@@ -95,6 +97,32 @@ pub struct Port {
     /// Whether the terminal waits until the receiver has an empty buffer instead of sending at its own pace. Real
     /// terminals on a three-wire line do not.
     pub waits_for_receiver: bool,
+    /// Symbols on the line that the terminal has not sent, each with the core clock from which it may start. They come
+    /// before the terminal's.
+    pub noise: VecDeque<(u64, Symbol)>,
+}
+
+impl Port {
+    /// A port with this terminal, which sends at its own pace over a quiet line.
+    pub fn new(console: Box<dyn Console>, baud: u32) -> Self {
+        Self {
+            console,
+            baud,
+            waits_for_receiver: false,
+            noise: VecDeque::new(),
+        }
+    }
+
+    fn arrival(&self) -> Option<u64> {
+        self.noise.front().map(|(at, _)| *at).or_else(|| self.console.arrival())
+    }
+
+    fn take(&mut self) -> Option<Symbol> {
+        self.noise
+            .pop_front()
+            .map(|(_, symbol)| symbol)
+            .or_else(|| self.console.take())
+    }
 }
 
 /// What an SMC needs from the rest of the chip.
@@ -305,7 +333,7 @@ impl Smc {
     fn look_for_work(&mut self, at: u64, around: &mut Surroundings) {
         self.start_frame(at, around);
         if self.receiving_until.is_none()
-            && let Some(arrival) = around.port.console.arrival()
+            && let Some(arrival) = around.port.arrival()
         {
             let start = arrival.max(self.line_free).max(at);
             self.receiving_until = Some(start + around.terminal_framing().frame_clocks());
@@ -420,10 +448,10 @@ impl Smc {
     /// The symbol that the terminal sent has gone over the line.
     fn receive_symbol(&mut self, at: u64, around: &mut Surroundings) {
         self.line_free = at;
-        if around.port.waits_for_receiver && !self.has_room(around) {
+        if around.port.waits_for_receiver && around.port.noise.is_empty() && !self.has_room(around) {
             return;
         }
-        let Some(symbol) = around.port.console.take() else {
+        let Some(symbol) = around.port.take() else {
             return;
         };
         let loopback = self.mode & SMCMR_DM == SMCMR_DM_LOOPBACK;
