@@ -248,7 +248,9 @@ impl ExternalBus {
 
     /// Hard reset of what is wired to HRESET; memory keeps its content.
     pub fn reset(&mut self, boot_port: u32, boot_enabled: bool) {
+        let passes_of_timer_loop_0 = self.memctl.passes_of_timer_loop_0;
         self.memctl = MemoryController::new(boot_port, boot_enabled);
+        self.memctl.passes_of_timer_loop_0 = passes_of_timer_loop_0;
         for socket in &mut self.sockets {
             match socket {
                 Socket::Flash(flash) => flash.reset(),

@@ -48,6 +48,15 @@ const START_SINGLE_WRITE: usize = 0x18;
 const START_BURST_WRITE: usize = 0x20;
 const START_REFRESH: usize = 0x30;
 
+/// Passes of the refresh loop when MxMR\[TLF\] is 0, unless a board is told otherwise.
+///
+/// U-Boot's names ([V] `MAMR_TLFA_16X`) say 16, as for the other loops. The CMPC885 leaves the field 0, with a timer
+/// that suits one refresh per period, and there lines fetched in sequence were measured at 18.6 core clocks each: 16
+/// passes take 19 % of the bus and would make a bare 16-clock burst 19.8. So the loop cannot run 16 times there. [M]
+pub const PASSES_OF_TIMER_LOOP_0: u32 = 1;
+/// Passes of a read or write loop when its field is 0. [V] U-Boot `MAMR_RLFA_16X`.
+const PASSES_OF_LOOP_0: u32 = 16;
+
 const MXMR_PTE: u32 = 0x0080_0000;
 
 const MSTAT_WPER: u16 = 0x0080;
@@ -107,6 +116,8 @@ pub struct MemoryController {
     mdr: u32,
     mptpr: u16,
     mstat: u16,
+    /// See [`PASSES_OF_TIMER_LOOP_0`].
+    pub passes_of_timer_loop_0: u32,
     banks: [Bank; BANKS],
 }
 
@@ -137,6 +148,7 @@ impl MemoryController {
             mdr: 0,
             mptpr: 0x0200,
             mstat: 0,
+            passes_of_timer_loop_0: PASSES_OF_TIMER_LOOP_0,
             banks: [idle; BANKS],
         };
         controller.decode();
@@ -198,7 +210,9 @@ impl MemoryController {
             let timer = self.mode[upm] >> 24;
             (self.mode[upm] & MXMR_PTE != 0 && timer != 0).then(|| RefreshProgram {
                 period_brgclk: timer * prescale,
-                busy_bus_clocks: self.run_pattern(upm, START_REFRESH, self.mode[upm] & 0xF).total,
+                busy_bus_clocks: self
+                    .run_pattern(upm, START_REFRESH, passes(self.mode[upm], self.passes_of_timer_loop_0))
+                    .total,
             })
         };
         [program(0), program(1)]
@@ -331,21 +345,19 @@ impl MemoryController {
         }
     }
 
-    /// MxMR\[RLF\] or MxMR\[WLF\].
+    /// Passes of the loop in a pattern that reads or writes: MxMR\[RLF\] or MxMR\[WLF\].
     fn loops(&self, upm: usize, write: bool) -> u32 {
-        (self.mode[upm] >> if write { 4 } else { 8 }) & 0xF
+        passes(self.mode[upm] >> if write { 4 } else { 8 }, PASSES_OF_LOOP_0)
     }
 
-    /// Walks the array from `start` to LAST. `loop_field` is the count of the loop between two LOOP words; 0 means 16
-    /// ([V] U-Boot `MAMR_RLFA_16X`).
-    fn run_pattern(&self, upm: usize, start: usize, loop_field: u32) -> BusClocks {
+    /// Walks the array from `start` to LAST, `passes` times over the words between two LOOP words.
+    fn run_pattern(&self, upm: usize, start: usize, passes: u32) -> BusClocks {
         let mut clocks = BusClocks {
             first: 0,
             last: 0,
             acknowledges: 0,
             total: 0,
         };
-        let passes = if loop_field == 0 { 16 } else { loop_field };
         let mut loop_start = None;
         let mut passes_done = 0;
         let mut index = start;
@@ -381,6 +393,14 @@ impl MemoryController {
             index += 1;
         }
         clocks
+    }
+}
+
+/// A loop field as a number of passes.
+fn passes(field: u32, of_zero: u32) -> u32 {
+    match field & 0xF {
+        0 => of_zero,
+        passes => passes,
     }
 }
 

@@ -107,9 +107,24 @@ fn loop_words_repeat_as_the_mode_register_says() {
     let [_, Some(program)] = soc.external().memctl.refresh() else {
         panic!("UPMB refreshes")
     };
-    assert_eq!(program.busy_bus_clocks, 16 * 5 + 1, "a loop field of 0 means 16");
+    assert_eq!(program.busy_bus_clocks, memctl::PASSES_OF_TIMER_LOOP_0 * 5 + 1);
+    soc.external_mut().memctl.passes_of_timer_loop_0 = 16;
+    let [_, Some(program)] = soc.external().memctl.refresh() else {
+        panic!("UPMB refreshes")
+    };
+    assert_eq!(program.busy_bus_clocks, 16 * 5 + 1);
     write(&mut soc, 0x174, Width::Word, 0x8000_2114, 0);
     assert_eq!(soc.external().memctl.refresh(), [None, None], "PTBE gates it");
+}
+
+#[test]
+fn refresh_of_the_cs_boards_is_one_pass_in_core_clocks() {
+    // PTA 32 * 32 of BRGCLK, eight words at half the core clock.
+    let (soc, _) = booted("cmpc885");
+    let [refresh, none] = soc.refresh();
+    assert_eq!((refresh.period, refresh.busy, none.period), (1024, 16, 0));
+    let (soc, _) = booted("mcr3000");
+    assert_eq!((soc.refresh()[0].period, soc.refresh()[0].busy), (640, 14));
 }
 
 #[test]
