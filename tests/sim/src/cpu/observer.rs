@@ -2,6 +2,7 @@
 //!
 //! [`Cpu::run`](super::Cpu::run) is compiled once for each kind of observer, so that a run without one pays nothing.
 
+use super::Cpu;
 use super::decode::Decoded;
 use super::exception::Vector;
 use super::mmu::tlb::Access;
@@ -13,10 +14,10 @@ pub trait Observer {
     /// Whether [`Observer::data`] is called at all.
     const DATA: bool = true;
 
-    /// Before the instruction at `pc`; `false` ends the run with [`Stop::Observer`](super::Stop::Observer) before it
-    /// executes.
-    fn before(&mut self, pc: u32) -> bool {
-        let _ = pc;
+    /// Before the instruction at [`Cpu::pc`]; `false` ends the run with [`Stop::Observer`](super::Stop::Observer)
+    /// before it executes.
+    fn before(&mut self, cpu: &Cpu) -> bool {
+        let _ = cpu;
         true
     }
 
@@ -56,9 +57,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const INSTRUCTIONS: bool = A::INSTRUCTIONS || B::INSTRUCTIONS;
     const DATA: bool = A::DATA || B::DATA;
 
-    fn before(&mut self, pc: u32) -> bool {
-        let first = self.0.before(pc);
-        self.1.before(pc) && first
+    fn before(&mut self, cpu: &Cpu) -> bool {
+        let first = self.0.before(cpu);
+        self.1.before(cpu) && first
     }
 
     fn after(&mut self, pc: u32, instruction: Decoded, clocks: u64) {
@@ -87,8 +88,8 @@ impl<O: Observer> Observer for &mut O {
     const INSTRUCTIONS: bool = O::INSTRUCTIONS;
     const DATA: bool = O::DATA;
 
-    fn before(&mut self, pc: u32) -> bool {
-        (**self).before(pc)
+    fn before(&mut self, cpu: &Cpu) -> bool {
+        (**self).before(cpu)
     }
 
     fn after(&mut self, pc: u32, instruction: Decoded, clocks: u64) {

@@ -218,7 +218,7 @@ impl Cpu {
     /// One instruction.
     #[inline(always)]
     fn step<B: Bus, O: Observer, const TIMED: bool>(&mut self, env: &mut Env<'_, B, O>) -> Result<(), Stop> {
-        if O::INSTRUCTIONS && !env.observer.before(self.pc) {
+        if O::INSTRUCTIONS && !env.observer.before(self) {
             return Err(Stop::Observer { pc: self.pc });
         }
         let before = self.now;
