@@ -79,8 +79,7 @@ pub fn external_interrupt() {}
 const KEY_RAM_SIZE: u16 = 0x03;
 const KEY_INITRD_ADDRESS: u16 = 0x0a;
 const KEY_INITRD_SIZE: u16 = 0x0b;
-const KEY_COMMAND_LINE_SIZE: u16 = 0x14;
-const KEY_COMMAND_LINE_DATA: u16 = 0x15;
+const KEY_COMMAND_LINE: u16 = 0x09;
 const KEY_DIRECTORY: u16 = 0x19;
 const KEY_TIMEBASE: u16 = 0x8003;
 const KEY_CPU_CLOCK: u16 = 0x8004;
@@ -135,25 +134,42 @@ fn fw_cfg_load(name: &str, top: &mut u32) -> Option<(u32, u32)> {
     Some((start, size))
 }
 
+/// Reads the command line: from the named file, or from memory where the machine put that of `-append`. Returns its length,
+/// which may exceed the buffer's.
+fn command_line(line: &mut [u8; COMMAND_LINE_MAX]) -> usize {
+    let mut store = |index: usize, byte: u8| {
+        if let Some(slot) = line.get_mut(index) {
+            *slot = byte;
+        }
+    };
+    if let Some((key, size)) = fw_cfg_file("opt/zeronull/cmdline") {
+        fw_cfg_select(key);
+        for index in 0..size as usize {
+            store(index, reg8(FW_CFG_DATA).read());
+        }
+        return size as usize;
+    }
+    let address = fw_cfg_u32(KEY_COMMAND_LINE);
+    if address == 0 {
+        return 0;
+    }
+    let text = arch::phys_to_virt(PhysAddr::new(address)) as *const u8;
+    for index in 0..4096 {
+        // SAFETY: the machine wrote a NUL-terminated string into RAM behind the image it loaded.
+        match unsafe { text.add(index).read() } {
+            0 => return index,
+            byte => store(index, byte),
+        }
+    }
+    4096
+}
+
 /// Asks fw_cfg for everything. The command line goes into `line`; its full length is returned, even if it is longer than
 /// the buffer. `reserved` bytes at the top of RAM stay free.
 pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], reserved: u32) -> (Handover, usize) {
     let ram = fw_cfg_u32(KEY_RAM_SIZE);
     let mut top = ram.saturating_sub(reserved) & !0xffff;
-    let (key, length) = fw_cfg_file("opt/zeronull/cmdline")
-        .unwrap_or_else(|| (KEY_COMMAND_LINE_DATA, fw_cfg_u32(KEY_COMMAND_LINE_SIZE)));
-    fw_cfg_select(key);
-    let mut used = 0;
-    for index in 0..length as usize {
-        let byte = reg8(FW_CFG_DATA).read();
-        if byte == 0 {
-            break;
-        }
-        if let Some(slot) = line.get_mut(index) {
-            *slot = byte;
-        }
-        used = index + 1;
-    }
+    let used = command_line(line);
     // The loader's archive lies where the machine put it; without a loader it travels as a named file.
     let loader_initrd = match (fw_cfg_u32(KEY_INITRD_ADDRESS), fw_cfg_u32(KEY_INITRD_SIZE)) {
         (_, 0) => None,
