@@ -64,8 +64,19 @@ pub enum QemuStart {
     /// The loader device fills the memory and sets the start address: the state after a reset, nothing ran before.
     #[default]
     Loader,
-    /// OpenBIOS runs first and starts the image as a kernel.
+    /// OpenBIOS runs first and starts the image as a kernel. It has no handlers for a software TLB: on the CPUs of the
+    /// 603 family it ends in its own first TLB miss, before it prints anything.
     OpenBios,
+}
+
+impl QemuStart {
+    /// The CPU to use when none is asked for: one on which this start works.
+    pub fn default_cpu(self) -> &'static str {
+        match self {
+            Self::Loader => "603e",
+            Self::OpenBios => "750",
+        }
+    }
 }
 
 /// QEMU's `g3beige`.
@@ -89,6 +100,27 @@ impl Qemu {
     /// The shifts that QEMU accepts for `-icount`.
     pub const ICOUNT_RANGE: std::ops::RangeInclusive<u32> = 0..=10;
 
+    /// The CPUs of [`Qemu::CPUS`] with a hash table that the hardware walks.
+    const HASH_TABLE_CPUS: [&str; 2] = ["750", "7400"];
+    /// The CPU models that the firmware is for.
+    pub const CPUS: [&str; 6] = ["603e", "g2", "g2le", "e300c3", "750", "7400"];
+
+    /// Refuses what cannot work: OpenBIOS on a CPU with a software TLB.
+    ///
+    /// # Errors
+    /// Names the CPU and those that work.
+    pub fn check(&self) -> Result<(), Error> {
+        let cpu = self.cpu.as_str();
+        let is_soft = Self::CPUS.contains(&cpu) && !Self::HASH_TABLE_CPUS.contains(&cpu);
+        if self.start == QemuStart::OpenBios && is_soft {
+            let accepted = Self::HASH_TABLE_CPUS.join(", ");
+            return Err(Error::usage(format!(
+                "OpenBIOS does not run on cpu {cpu}: accepted with it are {accepted}"
+            )));
+        }
+        Ok(())
+    }
+
     /// Where the program is.
     ///
     /// # Errors
@@ -105,11 +137,12 @@ impl Qemu {
 
 impl Default for Qemu {
     fn default() -> Self {
+        let start = QemuStart::default();
         Self {
-            cpu: "603e".into(),
+            cpu: start.default_cpu().into(),
             memory: 128,
             icount: None,
-            start: QemuStart::Loader,
+            start,
         }
     }
 }

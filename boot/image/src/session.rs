@@ -13,6 +13,8 @@ use crate::start::Initrd;
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// Time from the verdict in which the machine must have ended.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
+/// Time that a machine with nobody to type may stay at its prompt.
+const PROMPT_LIMIT: Duration = Duration::from_secs(5);
 /// Time for the last messages of a program that has ended; more would only pass when its children hold the pipe.
 const MESSAGES_LIMIT: Duration = Duration::from_millis(500);
 /// Lines of the console that an error shows.
@@ -163,7 +165,7 @@ impl Session {
     /// Waits until the machine has ended and gives the record with the firmware's status.
     ///
     /// # Errors
-    /// No end within `limit` of the start, no first output within 30 s, no end within 5 s of the verdict: status 124.
+    /// No end within `limit` of the start, no first output within 30 s, 5 s at the prompt, no end within 5 s of the verdict: status 124.
     /// A console that does not end with the verdict: status 125.
     pub fn finish(self, limit: Duration) -> Result<Transcript, Error> {
         self.finish_showing(Some(limit), |_| Ok(()))
@@ -180,11 +182,12 @@ impl Session {
         mut show: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<Transcript, Error> {
         let mut done_at = None;
+        let mut last_output = Instant::now();
         // Nobody types any more.
         self.input = None;
         show(&self.raw)?;
         loop {
-            let (deadline, reason) = self.deadline(limit, done_at);
+            let (deadline, reason) = self.deadline(limit, done_at, last_output);
             let received = match deadline {
                 Some(deadline) => self
                     .output
@@ -193,6 +196,7 @@ impl Session {
             };
             match received {
                 Ok(chunk) => {
+                    last_output = Instant::now();
                     show(&chunk)?;
                     self.raw.extend_from_slice(&chunk);
                     done_at = verdict(&self.raw)
@@ -219,7 +223,12 @@ impl Session {
     }
 
     /// The next point in time at which waiting is over, and what to say then.
-    fn deadline(&self, limit: Option<Duration>, done_at: Option<Instant>) -> (Option<Instant>, String) {
+    fn deadline(
+        &self,
+        limit: Option<Duration>,
+        done_at: Option<Instant>,
+        last_output: Instant,
+    ) -> (Option<Instant>, String) {
         if let Some(done_at) = done_at {
             let reason = format!(
                 "did not power off within {} s of its verdict",
@@ -233,6 +242,12 @@ impl Session {
         if self.raw.is_empty() && SILENCE_LIMIT < limit {
             let reason = format!("sent nothing within {} s", SILENCE_LIMIT.as_secs());
             return (Some(self.started + SILENCE_LIMIT), reason);
+        }
+        if self.raw.ends_with(PROMPT.as_bytes()) && PROMPT_LIMIT < limit {
+            return (
+                Some(last_output + PROMPT_LIMIT),
+                "waits at its prompt for somebody to type".into(),
+            );
         }
         (
             Some(self.started + limit),

@@ -41,7 +41,8 @@ impl Start {
     /// The kernel command line.
     ///
     /// # Errors
-    /// Longer than [`COMMAND_LINE_LIMIT`], not printable ASCII, or a double quote inside the commands.
+    /// Longer than [`COMMAND_LINE_LIMIT`], not printable ASCII, or commands with both kinds of quotes or one
+    /// that is not closed.
     pub fn command_line(&self) -> Result<String, Error> {
         let mut words = Vec::new();
         if let Some(preset) = &self.preset {
@@ -52,12 +53,24 @@ impl Start {
         }
         words.extend(self.append.clone());
         if let Some(run) = &self.run {
-            if run.contains('"') {
-                return Err(Error::usage(
-                    "commands must not contain a double quote: run=\"...\" has no way to hold one",
-                ));
+            // Unclosed, it would swallow the final `poweroff`, and the firmware would wait at its prompt.
+            if let Some(quote) = ['"', '\'']
+                .into_iter()
+                .find(|&quote| run.matches(quote).count() % 2 != 0)
+            {
+                return Err(Error::usage(format!("commands contain a {quote} that is not closed")));
             }
-            words.push(format!("run=\"{run}\""));
+            // The firmware takes either quote around a word, and no escapes inside.
+            let quote = match (run.contains('"'), run.contains('\'')) {
+                (false, _) => '"',
+                (true, false) => '\'',
+                (true, true) => {
+                    return Err(Error::usage(
+                        "commands contain both kinds of quotes: accepted is one of them",
+                    ));
+                }
+            };
+            words.push(format!("run={quote}{run}{quote}"));
         }
         let line = words.join(" ");
         if let Some(character) = line.chars().find(|character| !matches!(character, ' '..='~')) {
@@ -178,27 +191,37 @@ mod tests {
     }
 
     #[test]
+    fn commands_with_quotes_are_put_in_the_other_kind() {
+        let line = |command| {
+            Start {
+                run: Some(String::from(command)),
+                ..Start::default()
+            }
+            .command_line()
+        };
+        assert_eq!(line("echo 'a b'"), Ok("run=\"echo 'a b'\"".into()));
+        assert_eq!(line("echo \"a b\""), Ok("run='echo \"a b\"'".into()));
+    }
+
+    #[test]
     fn commands_that_cannot_be_passed_are_refused() {
-        assert!(
-            Start::commands(&["echo \"a\""])
-                .command_line()
-                .expect_err("a quote")
-                .message
-                .contains("double quote")
-        );
-        assert!(
-            Start::commands(&["a\nb"])
-                .command_line()
-                .expect_err("a newline")
-                .message
-                .contains("'\\n'")
-        );
-        assert!(
-            Start::commands(&["grün"])
-                .command_line()
-                .expect_err("not ASCII")
-                .message
-                .contains("'ü'")
-        );
+        for (command, message) in [
+            (
+                "echo \"a\" 'b'",
+                "commands contain both kinds of quotes: accepted is one of them",
+            ),
+            ("echo 'a", "commands contain a ' that is not closed"),
+            (
+                "a\nb",
+                "kernel command line contains '\\n': accepted are printable ASCII characters",
+            ),
+            (
+                "grün",
+                "kernel command line contains 'ü': accepted are printable ASCII characters",
+            ),
+        ] {
+            let error = Start::commands(&[command]).command_line().expect_err(command);
+            assert_eq!(error.message, message);
+        }
     }
 }

@@ -73,6 +73,10 @@ fn wrong_command_lines_are_refused_with_what_is_accepted() {
             &["qemu", "--start", "bios"],
             "unknown start `bios`: accepted are loader, openbios",
         ),
+        (
+            &["qemu", "--start", "openbios", "--cpu", "603e"],
+            "OpenBIOS does not run on cpu 603e: accepted with it are 750, 7400",
+        ),
         (&["qemu", "--preset", "a b"], "preset `a b`: accepted is one word"),
         (&["qemu", "--json=1"], "value `1` given to an option that takes none"),
         (
@@ -82,8 +86,8 @@ fn wrong_command_lines_are_refused_with_what_is_accepted() {
         (&["qemu", "help"], "unexpected word `help`: commands go after `--`"),
         (&["qemu", "--"], "no commands after `--`"),
         (
-            &["qemu", "--", "echo", "\"x\""],
-            "commands must not contain a double quote: run=\"...\" has no way to hold one",
+            &["qemu", "--", "echo", "\"'\"'"],
+            "commands contain both kinds of quotes: accepted is one of them",
         ),
     ] {
         assert_refused(&mut tool(arguments), 2, message);

@@ -86,6 +86,16 @@ fn machine_that_stays_on_after_its_verdict_is_a_time_out() {
 }
 
 #[test]
+fn machine_at_its_prompt_is_not_waited_for_to_the_limit() {
+    let started = Instant::now();
+    let error = machine(&format!("printf '{PROMPT}'; exec sleep 100"))
+        .finish(LIMIT)
+        .expect_err("it waits");
+    assert!(started.elapsed() < LIMIT);
+    assert_error(&error, STATUS_TIME_OUT, &["waits at its prompt"]);
+}
+
+#[test]
 fn silent_machine_is_reported_as_such() {
     let error = machine("exec sleep 100")
         .finish(Duration::from_secs(1))

@@ -24,13 +24,14 @@ benchmark, then gives you the prompt (`poweroff` ends the firmware, Ctrl-A X end
 Otherwise: runs COMMANDS (`;` between them), powers off, and exits with the firmware's status,
 or 124 when it takes too long, or 125 when QEMU ends without the firmware's verdict.
 
-  --cpu C           603e (the default), g2, g2le, e300c3, 750, 7400
+  --cpu C           603e (the default), g2, g2le, e300c3, 750 (the default with OpenBIOS), 7400
   --append LINE     more words for the kernel command line
   --initrd CPIO     a newc archive with your own static Linux programs, run by name; may be repeated
   --preset P        the kernel configuration to begin with
   --icount N        one instruction takes 2^N ns of the machine's time, N from 0 to 10
   --json            the commands print JSON lines
-  --start S         loader (the default: as from reset) or openbios (as a kernel, through OpenBIOS)
+  --start S         loader (the default: as from reset) or openbios (as a kernel, through OpenBIOS,
+                    which runs on 750 and 7400 only)
   --memory MIB      RAM, 16 to 2047 (128)
   --timeout S       seconds that a run with COMMANDS may take, 1 to 86400 (300)
   --help            this text
@@ -64,6 +65,7 @@ pub fn run(arguments: Arguments) -> Result<u8, Error> {
     };
 
     options.start.check()?;
+    options.machine.check()?;
     Qemu::find_program()?;
     let image = image::build(&ImageOptions::new(options.machine.board()))?;
     let initrd = options.start.initrd(&image)?;
@@ -114,11 +116,12 @@ fn parse(mut arguments: Arguments) -> Result<Option<Options>, Error> {
         commands: None,
         time_limit: DEFAULT_TIME_LIMIT,
     };
+    let mut cpu = None;
     while let Some(argument) = arguments.take()? {
         match argument {
             Argument::Option(option) => match option.as_str() {
                 "--help" => return Ok(None),
-                "--cpu" => options.machine.cpu = arguments.value(&option)?,
+                "--cpu" => cpu = Some(arguments.value(&option)?),
                 "--append" => options.start.append = Some(arguments.value(&option)?),
                 "--initrd" => options.start.initrd.push(PathBuf::from(arguments.value(&option)?)),
                 "--preset" => options.start.preset = Some(preset(arguments.value(&option)?)?),
@@ -146,6 +149,7 @@ fn parse(mut arguments: Arguments) -> Result<Option<Options>, Error> {
             }
         }
     }
+    options.machine.cpu = cpu.unwrap_or_else(|| options.machine.start.default_cpu().into());
     Ok(Some(options))
 }
 

@@ -1,0 +1,178 @@
+//! The images as files: what the formats promise and what must not be in the code.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use zeronull_image::elf::Elf;
+use zeronull_image::image::{self, Image, ImageOptions};
+use zeronull_image::symbols::text_symbols;
+use zeronull_image::testing::{empty_directory, machines, output, program, skipped};
+
+/// Where U-Boot's scripts put an image before it is unpacked to its load address.
+const STAGING_ADDRESS: u32 = 0x40_0000;
+
+/// The one instruction that may be there: the program `probe` executes it to see that there is no floating-point unit.
+const DELIBERATE: (&str, &str) = ("probe", "fadd    f1,f1,f1");
+
+fn images() -> Vec<Image> {
+    machines()
+        .iter()
+        .map(|machine| build(&ImageOptions::new(machine.board())))
+        .collect()
+}
+
+fn build(options: &ImageOptions) -> Image {
+    image::build(options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|cause| panic!("cannot read {}: {cause}", path.display()))
+}
+
+// U-209, U-212
+#[test]
+fn uimage_has_the_payload_and_the_addresses_of_the_elf() {
+    for image in images() {
+        let elf = read(&image.elf());
+        let entry = Elf::parse(&elf)
+            .and_then(|elf| elf.physical_entry())
+            .expect("an entry in the firmware");
+        let (raw, container) = (read(&image.bin()), read(&image.uimage()));
+        assert_eq!(container[64..], raw);
+        let report = output(program("mkimage").arg("-l").arg(image.uimage()));
+        for expected in [
+            "Image Type:   PowerPC Linux Kernel Image (uncompressed)".to_owned(),
+            format!("Data Size:    {} Bytes", raw.len()),
+            "Load Address: 00000000".to_owned(),
+            format!("Entry Point:  {entry:08x}"),
+        ] {
+            assert!(
+                report.contains(&expected),
+                "{}: no `{expected}` in:\n{report}",
+                image.board
+            );
+        }
+    }
+}
+
+#[test]
+fn raw_image_and_s_records_hold_the_same_bytes() {
+    for image in images() {
+        let back = empty_directory(&format!("records_{}", image.board)).join("back.bin");
+        output(
+            program("powerpc-linux-gnu-objcopy")
+                .args(["-I", "srec", "-O", "binary"])
+                .arg(image.srec())
+                .arg(&back),
+        );
+        let (raw, back) = (read(&image.bin()), read(&back));
+        // The records start at the first loaded byte, the raw image always at 0.
+        assert!(
+            raw.ends_with(&back),
+            "{}: the records are not the end of the raw image",
+            image.board
+        );
+        assert!(raw[..raw.len() - back.len()].iter().all(|&byte| byte == 0));
+    }
+}
+
+// U-213
+#[test]
+fn image_damaged_in_memory_is_refused_by_the_loader() {
+    skipped(
+        "U-213",
+        "the check in memory is the boot loader's, and no boot loader runs here yet",
+    );
+}
+
+// U-214
+#[test]
+fn memory_of_the_image_ends_below_its_staging_address() {
+    for image in images() {
+        let elf = read(&image.elf());
+        let elf = Elf::parse(&elf).expect("a good ELF file");
+        let end = elf
+            .segments
+            .iter()
+            .map(|segment| segment.physical_address + segment.memory_bytes)
+            .max();
+        let end = end.expect("a loaded segment");
+        assert!(
+            end <= STAGING_ADDRESS,
+            "{}: {end:#x} is beyond {STAGING_ADDRESS:#x}",
+            image.board
+        );
+    }
+}
+
+#[test]
+fn code_has_no_floating_point_and_no_vector_instruction() {
+    for image in images() {
+        let directory = empty_directory(&format!("programs_{}", image.board));
+        let archive = fs::File::open(image.initrd()).expect("the image has an initrd");
+        output(
+            program("cpio")
+                .args(["-i", "-d"])
+                .current_dir(&directory)
+                .stdin(archive),
+        );
+        let programs = fs::read_dir(directory.join("bin")).expect("the initrd has bin");
+        let mut files: Vec<_> = programs.map(|entry| entry.expect("a directory entry").path()).collect();
+        assert!(!files.is_empty(), "no user programs in the initrd");
+        files.push(image.elf());
+        for file in files {
+            let listing = output(
+                program("powerpc-linux-gnu-objdump")
+                    .args(["-d", "--no-show-raw-insn"])
+                    .arg(&file),
+            );
+            let mut count = 0;
+            for line in listing.lines() {
+                let Some((_, instruction)) = line.split_once(":\t") else {
+                    continue;
+                };
+                count += 1;
+                if file.ends_with(DELIBERATE.0) && instruction.trim_end() == DELIBERATE.1 {
+                    continue;
+                }
+                let mnemonic = instruction.split_whitespace().next().unwrap_or_default();
+                assert!(!uses_other_registers(mnemonic), "{}: {line}", file.display());
+            }
+            assert!(count > 100, "{}: only {count} instructions found", file.display());
+        }
+    }
+}
+
+/// True for instructions on floating-point or vector registers: no other mnemonic of the architecture starts so.
+fn uses_other_registers(mnemonic: &str) -> bool {
+    [
+        "f", "lf", "stf", "mff", "mtfs", "mcrfs", "v", "lv", "stv", "mfvscr", "mtvscr", "dst", "dss", "psq",
+    ]
+    .iter()
+    .any(|start| mnemonic.starts_with(start))
+}
+
+#[test]
+fn shuffled_image_has_the_same_functions_elsewhere() {
+    for machine in machines() {
+        let plain = build(&ImageOptions::new(machine.board()));
+        let shuffled = build(&ImageOptions {
+            shuffle: Some(1),
+            ..ImageOptions::new(machine.board())
+        });
+        let symbols = |image: &Image| {
+            let elf = read(&image.elf());
+            text_symbols(&Elf::parse(&elf).expect("a good ELF file")).expect("a good symbol table")
+        };
+        let (plain, shuffled) = (symbols(&plain), symbols(&shuffled));
+        let names = |symbols: &[zeronull_image::symbols::TextSymbol]| -> BTreeSet<String> {
+            symbols.iter().map(|symbol| symbol.name.clone()).collect()
+        };
+        assert_eq!(names(&plain), names(&shuffled));
+        let order = |symbols: &[zeronull_image::symbols::TextSymbol]| -> Vec<String> {
+            symbols.iter().map(|symbol| symbol.name.clone()).collect()
+        };
+        assert_ne!(order(&plain), order(&shuffled), "the seed changed nothing");
+    }
+}
