@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::error::Error;
 
 /// A board of the firmware; each is one Cargo feature of the package `zeronull`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Board {
     /// QEMU's `g3beige` machine with a CPU of the 603 family.
     G3beige,
