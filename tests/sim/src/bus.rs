@@ -136,6 +136,12 @@ pub trait Bus {
     /// The length of a bus cycle at `address`, in core clocks.
     fn timing(&self, address: u32, kind: CycleKind) -> BusTiming;
 
+    /// Core clocks in one clock of the external bus; bus cycles start on whole ones. The answer holds until
+    /// [`Bus::map_generation`] changes.
+    fn bus_ratio(&self) -> u32 {
+        1
+    }
+
     /// The refresh services that compete with the core for the bus, one per UPM. The answer holds until
     /// [`Bus::map_generation`] changes.
     fn refresh(&self) -> [Refresh; 2] {

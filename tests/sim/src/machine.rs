@@ -12,8 +12,6 @@ pub struct Machine<B: Bus> {
     pub cpu: Cpu,
     /// The rest of the chip and the board.
     pub bus: B,
-    /// Whether the cycle model runs; without it every instruction takes one clock.
-    pub timed: bool,
 }
 
 impl<B: Bus> Machine<B> {
@@ -22,7 +20,6 @@ impl<B: Bus> Machine<B> {
         Machine {
             cpu: Cpu::new(part),
             bus,
-            timed: false,
         }
     }
 
@@ -33,16 +30,17 @@ impl<B: Bus> Machine<B> {
 
     /// Runs with someone looking on.
     pub fn run_observed<O: Observer>(&mut self, budget: Budget, observer: &mut O) -> Stop {
-        if self.timed {
-            self.cpu.run::<B, O, true>(&mut self.bus, observer, budget)
-        } else {
-            self.cpu.run::<B, O, false>(&mut self.bus, observer, budget)
-        }
+        self.cpu.run(&mut self.bus, observer, budget)
     }
 
-    /// Executes one instruction, or takes one exception.
-    pub fn step(&mut self) -> Stop {
-        self.run(Budget::clocks(1))
+    /// Turns the cycle model on or off.
+    pub fn set_timed(&mut self, timed: bool) {
+        self.cpu.set_timed(&mut self.bus, timed);
+    }
+
+    /// Takes what interrupt is due and executes one instruction; `None` if there is no reason to stop.
+    pub fn step(&mut self) -> Option<Stop> {
+        self.cpu.single_step(&mut self.bus)
     }
 
     /// Reads memory through the current translation, without side effects; `None` where there is no plain memory.

@@ -215,6 +215,9 @@ impl Cpu {
             return self.checkstop(bus, exception);
         }
         self.exceptions[(vector as u32 >> 8) as usize] += 1;
+        if self.timed {
+            self.enter_timed(vector == Vector::SystemCall);
+        }
         self.srr0 = if resume == Resume::Here { self.pc } else { self.next_pc };
         self.srr1 = self.msr & msr::SAVED | srr1;
         self.dar = dar.unwrap_or(self.dar);

@@ -2,9 +2,12 @@
 //!
 //! Without the cycle model the store stands for an instruction cache without limit: it keeps decoded lines of plain
 //! memory by page, and forgets them only when the hardware would (`icbi`, commands to IC_CST). So software that
-//! forgets to invalidate sees stale instructions, as on the hardware. With the cache off, or from a page that is
-//! cache inhibited or no plain memory, every word is fetched anew.
+//! forgets to invalidate sees stale instructions, as on the hardware. With the cycle model the lines are those of the
+//! instruction cache itself. With the cache off, or from a page that is cache inhibited, every word is fetched anew.
+//!
+//! The fast path sees one page, or one cache line, through a window; whatever changes translation or content closes it.
 
+use super::cache::NoLine;
 use super::decode::{Decoded, Op, decode};
 use super::exception::{Exception, Resume, Trap, Vector};
 use super::mmu::page_cache::Page;
@@ -29,7 +32,9 @@ pub struct CodeStore {
     slots: Vec<Decoded>,
     /// Slot of each page of the bus's memory, plus one; 0 is none.
     by_page: Vec<u32>,
+    /// Effective address of the page or line that the window shows.
     window: u32,
+    /// First slot of the page, or index of the cache line.
     window_base: usize,
 }
 
@@ -99,67 +104,111 @@ impl Cpu {
         &mut self,
         env: &mut Env<'_, B, O>,
     ) -> Result<Decoded, Trap> {
-        if self.pc & 0xFFFF_F000 == self.code.window {
+        if TIMED {
+            if self.pc & !(LINE - 1) == self.code.window {
+                self.wait_for_fetch();
+                return Ok(self.caches.instruction.line(self.code.window_base)[(self.pc >> 2 & 3) as usize]);
+            }
+        } else if self.pc & 0xFFFF_F000 == self.code.window {
             let instruction = self.code.slots[self.code.window_base + (self.pc >> 2) as usize % WORDS];
             if instruction.op != Op::Unfilled {
                 return Ok(instruction);
             }
         }
-        self.fetch_slowly(env)
+        self.fetch_slowly::<B, O, TIMED>(env)
     }
 
-    #[cold]
     #[inline(never)]
-    fn fetch_slowly<B: Bus, O: Observer>(&mut self, env: &mut Env<'_, B, O>) -> Result<Decoded, Trap> {
+    fn fetch_slowly<B: Bus, O: Observer, const TIMED: bool>(
+        &mut self,
+        env: &mut Env<'_, B, O>,
+    ) -> Result<Decoded, Trap> {
         let pc = self.pc;
-        let remembered = *self.fetch_pages.slot(0, pc);
-        let page = if remembered.tag == pc & 0xFFFF_F000 {
-            remembered
+        let page = *self.fetch_pages.slot(0, pc);
+        let (translation, offset) = if page.tag == pc & 0xFFFF_F000 {
+            let translation = Translation {
+                physical: page.physical | pc & 0xFFF,
+                attributes: page.attributes,
+            };
+            (translation, Some(page.offset as usize))
         } else {
             let translation = self.translate_fetch(pc)?;
-            let Some(direct) = env.bus.direct(translation.physical) else {
-                return self.fetch_from_device(env, translation);
-            };
-            let page = Page {
-                tag: pc & 0xFFFF_F000,
-                offset: direct.offset as u32,
-                physical: translation.physical & 0xFFFF_F000,
-                attributes: translation.attributes,
-            };
-            self.fetch_pages.insert(0, page);
-            page
+            let direct = env.bus.direct(translation.physical);
+            if let Some(direct) = direct {
+                let page = Page {
+                    tag: pc & 0xFFFF_F000,
+                    offset: direct.offset as u32,
+                    physical: translation.physical & 0xFFFF_F000,
+                    attributes: translation.attributes,
+                };
+                self.fetch_pages.insert(0, page);
+            }
+            (translation, direct.map(|direct| direct.offset))
         };
-        let offset = page.offset as usize + (pc & 0xFFF) as usize;
         let cached = self.caches.instruction.is_enabled()
-            && !page.attributes.cache_inhibited
-            && env.bus.cacheable(page.physical);
-        if !cached {
-            let bytes = &env.bus.memory()[offset..offset + 4];
-            return Ok(decode(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])));
+            && !translation.attributes.cache_inhibited
+            && env.bus.cacheable(translation.physical);
+        if TIMED {
+            return self.fetch_timed(env, translation, cached);
         }
-        let base = self.code.page(offset);
-        self.code.window = page.tag;
-        self.code.window_base = base;
-        let at = base + (pc >> 2) as usize % WORDS;
-        if self.code.slots[at].op == Op::Unfilled {
-            let line = offset & !(LINE as usize - 1);
-            self.code
-                .fill_line(at & !3, &env.bus.memory()[line..line + LINE as usize]);
+        match offset {
+            Some(page_offset) if cached => Ok(self.fetch_decoded(env.bus, page_offset)),
+            _ => self.fetch_uncached(env, translation),
         }
-        Ok(self.code.slots[at])
     }
 
-    fn fetch_from_device<B: Bus, O: Observer>(
+    /// From the store of decoded pages.
+    fn fetch_decoded<B: Bus>(&mut self, bus: &B, page_offset: usize) -> Decoded {
+        let base = self.code.page(page_offset);
+        self.code.window = self.pc & 0xFFFF_F000;
+        self.code.window_base = base;
+        let at = base + (self.pc >> 2) as usize % WORDS;
+        if self.code.slots[at].op == Op::Unfilled {
+            let line = page_offset + (self.pc & 0xFF0) as usize;
+            self.code.fill_line(at & !3, &bus.memory()[line..line + LINE as usize]);
+        }
+        self.code.slots[at]
+    }
+
+    /// Through the instruction cache.
+    fn fetch_timed<B: Bus, O: Observer>(
+        &mut self,
+        env: &mut Env<'_, B, O>,
+        translation: Translation,
+        cached: bool,
+    ) -> Result<Decoded, Trap> {
+        if cached {
+            match self.instruction_line(env, translation.physical) {
+                Ok(index) => {
+                    self.code.window = self.pc & !(LINE - 1);
+                    self.code.window_base = index;
+                    self.wait_for_fetch();
+                    return Ok(self.caches.instruction.line(index)[(self.pc >> 2 & 3) as usize]);
+                }
+                Err(NoLine::Bus(_)) => return Err(machine_check_fetch().into()),
+                // Every way is locked: the word comes past the cache.
+                Err(NoLine::NoWay) => {}
+            }
+        }
+        self.fetch_word_timed(env.bus, translation.physical);
+        self.fetch_uncached(env, translation)
+    }
+
+    /// One word from the bus.
+    fn fetch_uncached<B: Bus, O: Observer>(
         &mut self,
         env: &mut Env<'_, B, O>,
         translation: Translation,
     ) -> Result<Decoded, Trap> {
-        let result = env.bus.read(translation.physical, Width::Word, self.now);
+        let physical = translation.physical;
+        if let Some(direct) = env.bus.direct(physical) {
+            let at = direct.offset + (physical & 0xFFC) as usize;
+            let bytes = &env.bus.memory()[at..at + 4];
+            return Ok(decode(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])));
+        }
+        let result = env.bus.read(physical, Width::Word, self.now);
         self.after_device(env.bus);
-        let word = result.map_err(|_| Exception {
-            srr1: srr1::FETCH,
-            ..Exception::plain(Vector::MachineCheck, Resume::Here)
-        })?;
+        let word = result.map_err(|_| machine_check_fetch())?;
         Ok(decode(word))
     }
 
@@ -193,5 +242,13 @@ impl Cpu {
     /// Whether the instruction at `pc` can be fetched at all, which comes before its breakpoint.
     pub(super) fn fetch_permitted(&self) -> bool {
         self.msr & msr::IR == 0 || self.mmu.probe(Access::Fetch, self.pc, self.problem_state()).is_ok()
+    }
+}
+
+/// A bus error during an instruction fetch.
+fn machine_check_fetch() -> Exception {
+    Exception {
+        srr1: srr1::FETCH,
+        ..Exception::plain(Vector::MachineCheck, Resume::Here)
     }
 }

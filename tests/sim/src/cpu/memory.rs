@@ -1,9 +1,11 @@
 //! A data access, from the effective address to the bus.
 //!
 //! The fast way goes through the remembered pages ([`PageCache`](super::mmu::page_cache::PageCache)) straight into the
-//! memory of the bus. Everything else (a miss, an operand that is not aligned, a device) takes the slow way, which
-//! first translates all pages of the operand and only then moves data, so that an exception leaves no trace.
+//! memory of the bus or, with the cycle model, into the data cache. Everything else (a miss, an operand that is not
+//! aligned, a device) takes the slow way, which first translates all pages of the operand and only then moves data, so
+//! that an exception leaves no trace.
 
+use super::cache::NoLine;
 use super::exception::{Exception, Resume, Trap, Vector};
 use super::mmu::page_cache::Page;
 use super::mmu::tlb::{Access, PageSize};
@@ -12,6 +14,7 @@ use super::observer::Observer;
 use super::registers::{dsisr, msr};
 use super::{Cpu, Env};
 use crate::bus::{Bus, BusError, Width};
+use crate::part::LINE;
 
 /// Kinds of remembered pages on the data side.
 const LOAD: usize = 0;
@@ -104,10 +107,16 @@ impl Cpu {
         }
         let page = self.data_pages.slot(LOAD, address);
         if page.tag == address & (0xFFFF_F000 | (width as u32 - 1)) {
+            if TIMED {
+                let (physical, attributes) = (page.physical | address & 0xFFF, page.attributes);
+                return self
+                    .read_physical::<B, O, true>(env, physical, attributes, width)
+                    .map_err(|_| Exception::machine_check_data(word, address).into());
+            }
             let at = page.offset as usize + (address & 0xFFF) as usize;
             return Ok(get(env.bus.memory(), at, width));
         }
-        self.read_slowly(env, word, address, width)
+        self.read_slowly::<B, O, TIMED>(env, word, address, width)
     }
 
     /// Stores an operand of one, two or four bytes, wherever it lies.
@@ -129,16 +138,22 @@ impl Cpu {
         }
         let page = self.data_pages.slot(STORE, address);
         if page.tag == address & (0xFFFF_F000 | (width as u32 - 1)) {
+            if TIMED {
+                let (physical, attributes) = (page.physical | address & 0xFFF, page.attributes);
+                return self
+                    .write_physical::<B, O, true>(env, physical, attributes, width, value)
+                    .map_err(|_| Exception::machine_check_data(word, address).into());
+            }
             let at = page.offset as usize + (address & 0xFFF) as usize;
             put(env.bus.memory_mut(), at, width, value);
             return Ok(());
         }
-        self.write_slowly(env, word, address, width, value)
+        self.write_slowly::<B, O, TIMED>(env, word, address, width, value)
     }
 
     #[cold]
     #[inline(never)]
-    fn read_slowly<B: Bus, O: Observer>(
+    fn read_slowly<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
         word: u32,
@@ -147,9 +162,12 @@ impl Cpu {
     ) -> Result<u32, Trap> {
         let operand = self.translate_operand(env.bus, Access::Load, address, width as u32)?;
         let mut value = 0u64;
-        for (physical, attributes, width) in operand.pieces(address, width as u32) {
+        for (index, (physical, attributes, width)) in operand.pieces(address, width as u32).enumerate() {
+            if TIMED && index > 0 {
+                self.next_access_timed();
+            }
             let part = self
-                .read_physical(env, physical, attributes, width)
+                .read_physical::<B, O, TIMED>(env, physical, attributes, width)
                 .map_err(|_| Exception::machine_check_data(word, address))?;
             value = value << (8 * width as u32) | u64::from(part);
         }
@@ -159,7 +177,7 @@ impl Cpu {
 
     #[cold]
     #[inline(never)]
-    fn write_slowly<B: Bus, O: Observer>(
+    fn write_slowly<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
         word: u32,
@@ -169,9 +187,12 @@ impl Cpu {
     ) -> Result<(), Trap> {
         let operand = self.translate_operand(env.bus, Access::Store, address, width as u32)?;
         let mut left = 8 * width as u32;
-        for (physical, attributes, width) in operand.pieces(address, width as u32) {
+        for (index, (physical, attributes, width)) in operand.pieces(address, width as u32).enumerate() {
+            if TIMED && index > 0 {
+                self.next_access_timed();
+            }
             left -= 8 * width as u32;
-            self.write_physical(env, physical, attributes, width, value >> left)
+            self.write_physical::<B, O, TIMED>(env, physical, attributes, width, value >> left)
                 .map_err(|_| Exception::machine_check_data(word, address))?;
         }
         self.note_data_break(address, true);
@@ -251,8 +272,14 @@ impl Cpu {
         }
     }
 
+    /// The remembered page of a store to `address`.
+    pub(super) fn store_page(&self, address: u32) -> Option<Page> {
+        let page = *self.data_pages.slot(STORE, address);
+        (page.tag == address & 0xFFFF_F000).then_some(page)
+    }
+
     /// Remembers the page of a translation if it is plain memory.
-    fn remember<B: Bus>(&mut self, bus: &B, access: Access, address: u32, translation: Translation) {
+    pub(super) fn remember<B: Bus>(&mut self, bus: &B, access: Access, address: u32, translation: Translation) {
         if self.debug.watches_data() {
             return;
         }
@@ -273,15 +300,55 @@ impl Cpu {
         self.data_pages.insert(kind, page);
     }
 
+    /// Whether the data cache has to do with an access at all.
+    #[inline(always)]
+    fn uses_data_cache<B: Bus>(&self, bus: &B, physical: u32, attributes: Attributes) -> bool {
+        self.caches.data.is_enabled() && !attributes.cache_inhibited && bus.cacheable(physical)
+    }
+
     /// One aligned load at a physical address.
-    pub(super) fn read_physical<B: Bus, O: Observer>(
+    #[inline(always)]
+    pub(super) fn read_physical<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
         physical: u32,
         attributes: Attributes,
         width: Width,
     ) -> Result<u32, BusError> {
-        let _ = attributes;
+        if TIMED && self.uses_data_cache(env.bus, physical, attributes) {
+            if let Some(index) = self.caches.data.find(physical) {
+                self.caches.data.touch(index);
+                self.load_hit(physical);
+                return Ok(get(
+                    self.caches.data.line(index),
+                    (physical & (LINE - 1)) as usize,
+                    width,
+                ));
+            }
+            match self.data_line(env, physical, Access::Load) {
+                Ok(index) => {
+                    return Ok(get(
+                        self.caches.data.line(index),
+                        (physical & (LINE - 1)) as usize,
+                        width,
+                    ));
+                }
+                Err(NoLine::Bus(error)) => return Err(error),
+                Err(NoLine::NoWay) => {}
+            }
+        }
+        self.read_uncached::<B, O, TIMED>(env, physical, width)
+    }
+
+    fn read_uncached<B: Bus, O: Observer, const TIMED: bool>(
+        &mut self,
+        env: &mut Env<'_, B, O>,
+        physical: u32,
+        width: Width,
+    ) -> Result<u32, BusError> {
+        if TIMED {
+            self.single_read_timed(env.bus, physical);
+        }
         if let Some(direct) = env.bus.direct(physical) {
             return Ok(get(
                 env.bus.memory(),
@@ -295,7 +362,8 @@ impl Cpu {
     }
 
     /// One aligned store at a physical address; only the low bits of `value` count.
-    pub(super) fn write_physical<B: Bus, O: Observer>(
+    #[inline(always)]
+    pub(super) fn write_physical<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
         physical: u32,
@@ -303,7 +371,48 @@ impl Cpu {
         width: Width,
         value: u32,
     ) -> Result<(), BusError> {
-        let _ = attributes;
+        if TIMED && self.uses_data_cache(env.bus, physical, attributes) {
+            let through = attributes.write_through || self.caches.data.writes_through();
+            let line = match self.caches.data.find(physical) {
+                Some(index) => {
+                    self.caches.data.touch(index);
+                    self.store_hit(physical);
+                    Some(index)
+                }
+                // A store allocates a line only where it may stay there.
+                None if through => None,
+                None => match self.data_line(env, physical, Access::Store) {
+                    Ok(index) => Some(index),
+                    Err(NoLine::Bus(error)) => return Err(error),
+                    Err(NoLine::NoWay) => None,
+                },
+            };
+            if let Some(index) = line {
+                put(
+                    self.caches.data.line_mut(index),
+                    (physical & (LINE - 1)) as usize,
+                    width,
+                    value,
+                );
+                if !through {
+                    self.caches.data.set_dirty(index);
+                    return Ok(());
+                }
+            }
+        }
+        self.write_uncached::<B, O, TIMED>(env, physical, width, value)
+    }
+
+    fn write_uncached<B: Bus, O: Observer, const TIMED: bool>(
+        &mut self,
+        env: &mut Env<'_, B, O>,
+        physical: u32,
+        width: Width,
+        value: u32,
+    ) -> Result<(), BusError> {
+        if TIMED {
+            self.single_write_timed(env.bus, physical);
+        }
         if let Some(direct) = env.bus.direct(physical).filter(|direct| direct.writable) {
             put(
                 env.bus.memory_mut(),
@@ -329,7 +438,7 @@ impl Cpu {
         self.follow_map(bus);
     }
 
-    fn note_data_break(&mut self, address: u32, store: bool) {
+    pub(super) fn note_data_break(&mut self, address: u32, store: bool) {
         if self.debug.watches_data() && self.debug.breaks_on_data(address, store, self.msr) {
             self.data_break = Some(address);
         }
@@ -340,8 +449,11 @@ impl Cpu {
     /// Reads nothing but plain memory; `None` at the first byte that has no translation or belongs to a device.
     pub fn peek<B: Bus>(&self, bus: &B, address: u32, buffer: &mut [u8]) -> Option<()> {
         for (index, byte) in buffer.iter_mut().enumerate() {
-            let at = self.plain_offset(bus, address.wrapping_add(index as u32))?;
-            *byte = *bus.memory().get(at)?;
+            let physical = self.physical(address.wrapping_add(index as u32))?;
+            *byte = match self.data_line_held(physical) {
+                Some(line) => self.caches.data.line(line)[(physical & (LINE - 1)) as usize],
+                None => *bus.memory().get(plain_offset(bus, physical)?)?,
+            };
         }
         Some(())
     }
@@ -350,11 +462,24 @@ impl Cpu {
     /// not asked, and code is decoded afresh.
     pub fn poke<B: Bus>(&mut self, bus: &mut B, address: u32, bytes: &[u8]) -> Option<()> {
         for (index, &byte) in bytes.iter().enumerate() {
-            let at = self.plain_offset(bus, address.wrapping_add(index as u32))?;
+            let physical = self.physical(address.wrapping_add(index as u32))?;
+            let at = plain_offset(bus, physical)?;
             *bus.memory_mut().get_mut(at)? = byte;
+            if let Some(line) = self.data_line_held(physical) {
+                self.caches.data.line_mut(line)[(physical & (LINE - 1)) as usize] = byte;
+            }
         }
         self.forget();
         Some(())
+    }
+
+    /// The line of the data cache that stands between the program and memory at `physical`.
+    fn data_line_held(&self, physical: u32) -> Option<usize> {
+        if self.timed && self.caches.data.is_enabled() {
+            self.caches.data.find(physical)
+        } else {
+            None
+        }
     }
 
     /// The physical address behind an effective one, data side first, then instruction side; `None` without entry.
@@ -374,9 +499,8 @@ impl Cpu {
             .or_else(|| find(Access::Fetch))
             .map(|entry| entry.translate(address))
     }
+}
 
-    fn plain_offset<B: Bus>(&self, bus: &B, address: u32) -> Option<usize> {
-        let physical = self.physical(address)?;
-        Some(bus.direct(physical)?.offset + (physical & 0xFFF) as usize)
-    }
+fn plain_offset<B: Bus>(bus: &B, physical: u32) -> Option<usize> {
+    Some(bus.direct(physical)?.offset + (physical & 0xFFF) as usize)
 }

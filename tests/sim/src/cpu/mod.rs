@@ -7,6 +7,7 @@
 //! - `mmu`: the two TLBs. [`memory`]: a data access from effective address to bus. [`fetch`]: the same for
 //!   instructions, with the store of decoded ones.
 //! - `cache`: the caches and their command registers.
+//! - `pipeline`: when instructions issue. `timing`: every constant of that, with its source.
 //! - `debug`: breakpoint comparators, ICR, DER.
 //! - `run`: the loop, interrupts, single steps. [`observer`]: how to look on.
 //!
@@ -22,8 +23,10 @@ mod fetch;
 mod memory;
 pub mod mmu;
 pub mod observer;
+mod pipeline;
 pub mod registers;
 mod run;
+pub mod timing;
 
 use crate::bus::Bus;
 use crate::part::Part;
@@ -34,7 +37,9 @@ use exception::Trap;
 use fetch::CodeStore;
 use mmu::Mmu;
 use mmu::page_cache::{Context, PageCache};
+use pipeline::Pipeline;
 use registers::{msr, xer};
+use timing::Timing;
 
 pub use run::{Budget, Halt, Stop};
 
@@ -122,6 +127,9 @@ pub struct Cpu {
     data_pages: PageCache<2>,
     fetch_pages: PageCache<1>,
     code: CodeStore,
+    /// The cycle model is on.
+    timed: bool,
+    pipeline: Pipeline,
 }
 
 impl Cpu {
@@ -159,6 +167,8 @@ impl Cpu {
             data_pages: PageCache::default(),
             fetch_pages: PageCache::default(),
             code: CodeStore::default(),
+            timed: false,
+            pipeline: Pipeline::default(),
         };
         cpu.reset(false);
         cpu
@@ -184,9 +194,38 @@ impl Cpu {
     /// cache on and data cache off, as U-Boot leaves them, execution at `pc`.
     pub fn enter_image(&mut self, pc: u32) {
         self.pc = pc & !3;
+        self.caches.invalidate_all();
         self.caches.instruction.enable();
         self.debug.fetch_at_full_speed();
         self.write_msr(msr::ME | msr::RI);
+    }
+
+    /// Turns the cycle model on or off. Without it every instruction takes one clock and the data cache is
+    /// transparent, so it is written back first.
+    pub fn set_timed<B: Bus>(&mut self, bus: &mut B, timed: bool) {
+        if self.timed && !timed {
+            self.flush_data_cache(bus);
+        }
+        self.timed = timed;
+        self.pipeline = Pipeline::new(self.pipeline.timing().clone());
+        self.pipeline.follow_map(bus, self.now);
+        self.forget();
+    }
+
+    /// Whether the cycle model is on.
+    pub fn is_timed(&self) -> bool {
+        self.timed
+    }
+
+    /// The constants of the cycle model.
+    pub fn timing(&self) -> &Timing {
+        self.pipeline.timing()
+    }
+
+    /// Replaces the constants of the cycle model; the pipeline starts empty.
+    pub fn set_timing<B: Bus>(&mut self, bus: &B, timing: Timing) {
+        self.pipeline = Pipeline::new(timing);
+        self.pipeline.follow_map(bus, self.now);
     }
 
     /// The part this core belongs to.
@@ -237,6 +276,7 @@ impl Cpu {
     /// Forgets every decoded instruction and every remembered translation: for whoever changes memory or registers
     /// from outside (loaders, debuggers).
     pub fn forget(&mut self) {
+        self.caches.forget_instructions();
         self.data_pages.clear();
         self.fetch_pages.clear();
         self.code.clear();
@@ -302,6 +342,7 @@ impl Cpu {
             self.data_pages.clear();
             self.fetch_pages.clear();
             self.code.close_window();
+            self.pipeline.follow_map(bus, self.now);
         }
     }
 }

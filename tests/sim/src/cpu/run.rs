@@ -5,7 +5,7 @@
 //! event due earlier (a store to a device, a change of MSR) sets the deadline to 0.
 
 use super::exception::{Exception, Resume, Trap, Vector};
-use super::observer::Observer;
+use super::observer::{NoObserver, Observer};
 use super::registers::msr;
 use super::{Cpu, Env, exec};
 use crate::bus::Bus;
@@ -129,9 +129,38 @@ impl std::fmt::Display for Stop {
     }
 }
 
+/// More instructions than the model can execute beyond one a clock.
+const FOLDED: u64 = 16;
+
 impl Cpu {
-    /// Runs until something ends it. `TIMED` selects the cycle model; without it every instruction takes one clock.
-    pub fn run<B: Bus, O: Observer, const TIMED: bool>(
+    /// Runs until something ends it.
+    pub fn run<B: Bus, O: Observer>(&mut self, bus: &mut B, observer: &mut O, budget: Budget) -> Stop {
+        if self.timed {
+            self.run_as::<B, O, true>(bus, observer, budget)
+        } else {
+            self.run_as::<B, O, false>(bus, observer, budget)
+        }
+    }
+
+    /// Takes what interrupt is due and executes one instruction, or enters one exception.
+    pub fn single_step<B: Bus>(&mut self, bus: &mut B) -> Option<Stop> {
+        let mut env = Env {
+            bus,
+            observer: &mut NoObserver,
+        };
+        self.follow_map(env.bus);
+        let step = self
+            .look_around(&mut env, u64::MAX)
+            .and_then(|()| match (self.timed, self.single_steps()) {
+                (true, true) => self.step_with_checks::<B, NoObserver, true>(&mut env),
+                (true, false) => self.step::<B, NoObserver, true>(&mut env),
+                (false, true) => self.step_with_checks::<B, NoObserver, false>(&mut env),
+                (false, false) => self.step::<B, NoObserver, false>(&mut env),
+            });
+        step.err()
+    }
+
+    fn run_as<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         bus: &mut B,
         observer: &mut O,
@@ -148,11 +177,14 @@ impl Cpu {
             if let Err(stop) = self.look_around(&mut env, last_clock) {
                 return stop;
             }
+            // Branches may take no clock of their own, but no more of them than the queue holds.
+            let left = last_instruction - self.instructions;
+            let left = if TIMED { left.saturating_sub(FOLDED) } else { left };
             let step = if self.single_steps() {
                 self.step_with_checks::<B, O, TIMED>(&mut env)
+            } else if left == 0 {
+                self.step::<B, O, TIMED>(&mut env)
             } else {
-                // No instruction takes less than a clock, so the budget cannot be overrun.
-                let left = last_instruction - self.instructions;
                 self.deadline = env.bus.next_event().min(self.now.saturating_add(left)).min(last_clock);
                 self.fast_loop::<B, O, TIMED>(&mut env)
             };
@@ -231,14 +263,23 @@ impl Cpu {
                 return self.trap(env, trap);
             }
         };
-        let result = exec::exec::<B, O, TIMED>(self, env, instruction);
-        self.now += 1;
-        match result {
+        if TIMED {
+            self.issue(instruction);
+        }
+        match exec::exec::<B, O, TIMED>(self, env, instruction) {
             Ok(()) => {
+                if TIMED {
+                    self.retire(instruction, pc);
+                } else {
+                    self.now += 1;
+                }
                 self.instructions += 1;
                 self.pc = self.next_pc;
             }
-            Err(trap) => self.trap(env, trap)?,
+            Err(trap) => {
+                self.now += 1;
+                self.trap(env, trap)?;
+            }
         }
         if O::INSTRUCTIONS {
             env.observer.after(pc, instruction, self.now - before);

@@ -548,6 +548,10 @@ impl Bus for Soc {
         }
     }
 
+    fn bus_ratio(&self) -> u32 {
+        self.clocks.bus_ratio()
+    }
+
     fn refresh(&self) -> [Refresh; 2] {
         let (brgclk, ratio) = (self.clocks.brgclk_divider() as u32, self.clocks.bus_ratio());
         self.external.memctl.refresh().map(|program| match program {

@@ -51,7 +51,7 @@ fn run_random_image(seed: u64, part: &str, timed: bool) -> Stop {
         word.copy_from_slice(&random_word(&mut random).to_be_bytes());
     }
     let mut machine = Machine::new(part::by_name(part).unwrap(), bus);
-    machine.timed = timed;
+    machine.set_timed(timed);
     machine.cpu.quirks.stop_on_reset = true;
     machine.cpu.enter_image(random.below(0x1_0000));
     for register in 0..32 {

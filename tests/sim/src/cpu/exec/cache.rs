@@ -3,6 +3,7 @@
 //! What a DTLB error of a cache instruction leaves in DAR and DSISR is in one place, [`Cpu::translate_for_cache`].
 
 use crate::bus::{Bus, Width};
+use crate::cpu::cache::NoLine;
 use crate::cpu::decode::Decoded;
 use crate::cpu::exception::{Exception, Trap, Vector};
 use crate::cpu::mmu::Translation;
@@ -36,35 +37,73 @@ impl Cpu {
         })
     }
 
+    /// `dcbst`: memory gets what it does not have.
     pub(super) fn dcbst<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
         d: Decoded,
     ) -> Result<(), Trap> {
-        let _ = env;
-        self.translate_for_cache(Access::Load, self.ea_indexed(d), true)?;
+        let address = self.ea_indexed(d);
+        let translation = self.translate_for_cache(Access::Load, address, true)?;
+        if TIMED {
+            self.write_back_line(env, d, address, translation.physical)?;
+        }
         Ok(())
     }
 
+    /// `dcbf`: the same, and the line is gone.
     pub(super) fn dcbf<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
         d: Decoded,
     ) -> Result<(), Trap> {
-        let _ = env;
-        self.translate_for_cache(Access::Load, self.ea_indexed(d), false)?;
+        let address = self.ea_indexed(d);
+        let translation = self.translate_for_cache(Access::Load, address, false)?;
+        if TIMED {
+            self.write_back_line(env, d, address, translation.physical)?;
+            self.drop_data_line(translation.physical);
+        }
         Ok(())
     }
 
+    /// `dcbi`: the line is gone, and with it what memory does not have.
     pub(super) fn dcbi<B: Bus, O: Observer, const TIMED: bool>(
+        &mut self,
+        _: &mut Env<'_, B, O>,
+        d: Decoded,
+    ) -> Result<(), Trap> {
+        self.require_supervisor()?;
+        let translation = self.translate_for_cache(Access::Store, self.ea_indexed(d), true)?;
+        if TIMED {
+            self.drop_data_line(translation.physical);
+        }
+        Ok(())
+    }
+
+    fn write_back_line<B: Bus, O: Observer>(
         &mut self,
         env: &mut Env<'_, B, O>,
         d: Decoded,
+        address: u32,
+        physical: u32,
     ) -> Result<(), Trap> {
-        let _ = env;
-        self.require_supervisor()?;
-        self.translate_for_cache(Access::Store, self.ea_indexed(d), true)?;
+        if let Some(index) = self
+            .caches
+            .data
+            .find(physical)
+            .filter(|&index| self.caches.data.is_dirty(index))
+        {
+            self.write_line_timed(env.bus, physical);
+            self.copy_back(env.bus, index)
+                .map_err(|_| Exception::machine_check_data(d.raw, address))?;
+        }
         Ok(())
+    }
+
+    fn drop_data_line(&mut self, physical: u32) {
+        if let Some(index) = self.caches.data.find(physical) {
+            self.caches.data.invalidate(index);
+        }
     }
 
     pub(super) fn dcbz<B: Bus, O: Observer, const TIMED: bool>(
@@ -77,7 +116,14 @@ impl Cpu {
         if O::DATA && !env.observer.data(line, LINE, Access::Store) {
             self.observer_stop = true;
         }
-        let translation = self.translate_for_cache(Access::Store, address, true)?;
+        let page = self.store_page(address);
+        let translation = match page {
+            Some(page) => Translation {
+                physical: page.physical | address & 0xFFF,
+                attributes: page.attributes,
+            },
+            None => self.translate_for_cache(Access::Store, address, true)?,
+        };
         let copy_back = self.caches.data.is_enabled()
             && !self.caches.data.writes_through()
             && !translation.attributes.cache_inhibited
@@ -86,11 +132,46 @@ impl Cpu {
         if self.quirks.dcbz_needs_copy_back && !copy_back {
             return Err(Exception::alignment(d.raw, address).into());
         }
+        if page.is_none() {
+            self.remember(env.bus, Access::Store, address, translation);
+        }
         let physical = translation.physical & !(LINE - 1);
+        if TIMED && copy_back {
+            match self.zero_line(env, physical) {
+                Ok(()) => return Ok(()),
+                Err(NoLine::Bus(_)) => return Err(Exception::machine_check_data(d.raw, address).into()),
+                Err(NoLine::NoWay) => {}
+            }
+        } else if let Some(page) = page.filter(|_| !TIMED) {
+            let at = page.offset as usize + (line & 0xFFF) as usize;
+            env.bus.memory_mut()[at..at + LINE as usize].fill(0);
+            return Ok(());
+        }
         for word in 0..LINE / 4 {
-            self.write_physical(env, physical + 4 * word, translation.attributes, Width::Word, 0)
+            self.write_physical::<B, O, TIMED>(env, physical + 4 * word, translation.attributes, Width::Word, 0)
                 .map_err(|_| Exception::machine_check_data(d.raw, address))?;
         }
+        self.note_data_break(address, true);
+        Ok(())
+    }
+
+    /// A line of zeroes in the data cache, without a look at memory.
+    fn zero_line<B: Bus, O: Observer>(&mut self, env: &mut Env<'_, B, O>, physical: u32) -> Result<(), NoLine> {
+        let index = match self.caches.data.find(physical) {
+            Some(index) => {
+                self.caches.data.touch(index);
+                self.store_hit(physical);
+                self.spend(self.pipeline.timing().dcbz_hit - 1);
+                index
+            }
+            None => {
+                let index = self.claim_data_line(env.bus, physical)?;
+                self.spend(self.pipeline.timing().dcbz_miss - 1);
+                index
+            }
+        };
+        *self.caches.data.line_mut(index) = [0; LINE as usize];
+        self.caches.data.set_dirty(index);
         Ok(())
     }
 

@@ -199,7 +199,12 @@ pub(super) fn exec<B: Bus, O: Observer, const TIMED: bool>(
         Op::Mftb => cpu.mftb(env.bus, d)?,
 
         // One core, in order, caches that only it uses: nothing is left to order.
-        Op::Sync | Op::Eieio | Op::Isync | Op::Tlbsync => {}
+        Op::Sync | Op::Eieio => {
+            if TIMED {
+                cpu.drain_stores_timed();
+            }
+        }
+        Op::Isync | Op::Tlbsync => {}
         // A touch never faults; the caches of the 8xx may ignore it \[A\].
         Op::Dcbt | Op::Dcbtst => {}
         Op::Dcbst => cpu.dcbst::<_, _, TIMED>(env, d)?,

@@ -88,6 +88,9 @@ impl Cpu {
         for step in 0..count {
             let at = address.wrapping_add(4 * step);
             values[step as usize] = self.read_data::<B, O, TIMED>(env, d.raw, at, Width::Word)?;
+            if TIMED {
+                self.next_access_timed();
+            }
         }
         for step in 0..count {
             self.set(d.d + step as u8, values[step as usize]);
@@ -108,6 +111,9 @@ impl Cpu {
             let at = address.wrapping_add(4 * step);
             let value = self.get(d.d + step as u8);
             self.write_data::<B, O, TIMED>(env, d.raw, at, Width::Word, value)?;
+            if TIMED {
+                self.next_access_timed();
+            }
         }
         Ok(())
     }
@@ -128,10 +134,16 @@ impl Cpu {
         for word in 0..bytes / 4 {
             let at = address.wrapping_add(4 * word);
             values[word as usize] = self.read_data::<B, O, TIMED>(env, d.raw, at, Width::Word)?;
+            if TIMED {
+                self.next_access_timed();
+            }
         }
         for byte in bytes & !3..bytes {
             let value = self.read_data::<B, O, TIMED>(env, d.raw, address.wrapping_add(byte), Width::Byte)?;
             values[(byte / 4) as usize] |= value << (24 - 8 * (byte & 3));
+            if TIMED {
+                self.next_access_timed();
+            }
         }
         for word in 0..bytes.div_ceil(4) {
             self.set(d.d.wrapping_add(word as u8) & 31, values[word as usize]);
@@ -156,10 +168,16 @@ impl Cpu {
             let value = register(self, word);
             let at = address.wrapping_add(4 * word);
             self.write_data::<B, O, TIMED>(env, d.raw, at, Width::Word, value)?;
+            if TIMED {
+                self.next_access_timed();
+            }
         }
         for byte in bytes & !3..bytes {
             let value = register(self, byte / 4) >> (24 - 8 * (byte & 3)) & 0xFF;
             self.write_data::<B, O, TIMED>(env, d.raw, address.wrapping_add(byte), Width::Byte, value)?;
+            if TIMED {
+                self.next_access_timed();
+            }
         }
         Ok(())
     }
