@@ -323,7 +323,7 @@ fn verdict(raw: &[u8]) -> Option<u8> {
 }
 
 /// Console bytes as text, `\r` before `\n` left out.
-pub fn console_text(raw: &[u8]) -> String {
+fn console_text(raw: &[u8]) -> String {
     String::from_utf8_lossy(raw).replace("\r\n", "\n")
 }
 

@@ -9,7 +9,7 @@ use crate::arguments::{Argument, Arguments, unknown_option};
 use crate::error::Error;
 use crate::image::{self, ImageOptions};
 use crate::machine::{Console, DEFAULT_TIME_LIMIT, Machine, Qemu, QemuStart};
-use crate::session::{Session, Transcript, console_text};
+use crate::session::{Session, Transcript};
 use crate::start::Start;
 use crate::terminal::Raw;
 
@@ -86,24 +86,27 @@ pub fn run(arguments: Arguments) -> Result<u8, Error> {
     let _raw = if is_interactive { Some(Raw::enter()?) } else { None };
     let session = Session::spawn(process, options.machine.name(), initrd)?;
     let time_limit = (!is_interactive).then_some(options.time_limit);
-    Ok(show(session, time_limit, is_interactive)?.status)
+    Ok(show(session, time_limit)?.status)
 }
 
-/// Copies the console to standard output: as it is to a terminal in raw mode, else with plain line ends.
-fn show(session: Session, time_limit: Option<Duration>, is_raw: bool) -> Result<Transcript, Error> {
-    let mut held_back = Vec::new();
+/// Copies the console to standard output with plain line ends; a terminal adds its `\r` itself.
+fn show(session: Session, time_limit: Option<Duration>) -> Result<Transcript, Error> {
+    let mut held_back = false;
     session.finish_showing(time_limit, |chunk| {
-        held_back.extend_from_slice(chunk);
-        // A `\r` at the end waits for what follows it.
-        let keep = usize::from(!is_raw && held_back.ends_with(b"\r"));
-        let ready: Vec<u8> = held_back.drain(..held_back.len() - keep).collect();
+        let mut text = Vec::with_capacity(chunk.len() + 1);
+        for &byte in chunk {
+            // A `\r` waits for what follows it.
+            if held_back && byte != b'\n' {
+                text.push(b'\r');
+            }
+            held_back = byte == b'\r';
+            if !held_back {
+                text.push(byte);
+            }
+        }
         let mut output = io::stdout().lock();
-        let written = if is_raw {
-            output.write_all(&ready)
-        } else {
-            output.write_all(console_text(&ready).as_bytes())
-        };
-        written
+        output
+            .write_all(&text)
             .and_then(|()| output.flush())
             .map_err(|cause| Error::failed(format!("cannot write the console: {cause}")))
     })
