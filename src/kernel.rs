@@ -47,8 +47,8 @@ pub fn start() -> ! {
         println!("zeronull: {} bytes of RAM: at least {RAM_MIN} are needed", handover.ram);
         shell::finish(1);
     }
-    mmu::map_kernel(handover.ram, walk);
-    frames::init(handover.free_top);
+    let free = mmu::map_kernel(handover.ram, walk);
+    frames::init(free, PhysAddr::new(handover.free_top));
     mmu::seal();
     spr::enable_interrupts();
     clock::init(handover.timebase_hz);
@@ -96,7 +96,7 @@ fn banner(cpu: &str, handover: &board::Handover) {
     println!(
         "zeronull {} on {}, cpu {cpu}, {} MiB RAM",
         env!("CARGO_PKG_VERSION"),
-        board::NAME,
+        handover.board,
         handover.ram >> 20
     );
     println!(
@@ -126,6 +126,7 @@ fn mount(address: u32, size: u32, ram: u32) {
 
 fn tick(frame: &mut TrapFrame) {
     clock::tick(frame);
+    board::tick();
     task::tick(frame);
 }
 

@@ -38,6 +38,8 @@ pub mod arch;
 pub mod board;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod console;
+#[cfg(any(all(target_os = "none", feature = "board-mcr3000"), test))]
+pub mod fdt;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod fs;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]

@@ -9,6 +9,7 @@
 
 #[cfg(target_os = "none")]
 #[cfg_attr(feature = "board-g3beige", path = "ppc603/mod.rs")]
+#[cfg_attr(feature = "board-mcr3000", path = "mpc8xx/mod.rs")]
 pub mod family;
 #[cfg(not(target_os = "none"))]
 pub mod host;
@@ -124,12 +125,11 @@ mod linear {
         .take(32)
     }
 
-    /// Stops the core for good.
+    /// Stops the core for good: a branch to itself with interrupts off, which simulators and debuggers know.
     pub fn halt() -> ! {
         super::ppc::spr::without_interrupts(|| {
-            loop {
-                core::hint::spin_loop();
-            }
+            // SAFETY: nothing follows.
+            unsafe { core::arch::asm!("0: b 0b", options(noreturn)) }
         })
     }
 }

@@ -73,6 +73,9 @@ pub fn console_get() -> Option<u8> {
     Some(byte)
 }
 
+/// Nothing here wants to be served regularly.
+pub fn tick() {}
+
 /// No device interrupts are enabled on this board.
 pub fn external_interrupt() {}
 
@@ -180,6 +183,7 @@ pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], reserved: u32) -> (Handover, 
     };
     let initrd = fw_cfg_load("opt/zeronull/initrd", &mut top).or(loader_initrd);
     let handover = Handover {
+        board: NAME,
         ram,
         timebase_hz: fw_cfg_u32(KEY_TIMEBASE),
         core_hz: fw_cfg_u32(KEY_CPU_CLOCK),

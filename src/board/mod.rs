@@ -1,18 +1,25 @@
 //! Boards: what differs between machines outside the core. Exactly one is compiled in.
 //!
 //! Every board module offers the same items: `NAME`, `init`, `console_put`, `console_get`, `handover`, `power_off`,
-//! `external_interrupt`, `TIMEBASE_SOURCE`.
+//! `tick`, `external_interrupt`.
 
 #[cfg(feature = "board-g3beige")]
 mod g3beige;
 #[cfg(feature = "board-g3beige")]
 pub use g3beige::*;
 
+#[cfg(feature = "board-mcr3000")]
+mod mcr3000;
+#[cfg(feature = "board-mcr3000")]
+pub use mcr3000::*;
+
 use core::marker::PhantomData;
 
 /// What the boot loader or the machine told us; what it did not say is `None` or empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handover {
+    /// The machine's name.
+    pub board: &'static str,
     /// Bytes of RAM from physical 0.
     pub ram: u32,
     /// Time base ticks per second.

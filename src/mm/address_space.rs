@@ -83,12 +83,9 @@ impl AddressSpace {
                 frame
             }
         };
-        let slot = table(l2);
-        let old = slot.get(l2_index(page));
-        slot.set(l2_index(page), entry);
-        if old != 0 {
-            mmu::flush_page(page);
-        }
+        table(l2).set(l2_index(page), entry);
+        // Also where there was no entry: some TLBs remember that.
+        mmu::flush_page(page);
         Ok(())
     }
 

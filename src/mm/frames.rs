@@ -3,7 +3,7 @@
 //! Free frames form a list through their own first words, reached by the linear map.
 
 use crate::addr::{PAGE_SIZE, PhysAddr};
-use crate::arch::{phys_to_virt, virt_to_phys};
+use crate::arch::phys_to_virt;
 use core::cell::Cell;
 
 struct Pool {
@@ -24,15 +24,10 @@ static POOL: Pool = Pool {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame(PhysAddr);
 
-unsafe extern "C" {
-    static __page_pool_start: u8;
-}
-
-/// Takes over all RAM from the end of the kernel stack up to `top` (physical, page aligned).
-pub fn init(top: u32) {
-    let start = virt_to_phys((&raw const __page_pool_start).addr()).raw();
-    let mut frame = top & !(PAGE_SIZE - 1);
-    while frame > start {
+/// Takes over the RAM from `start` up to `top`.
+pub fn init(start: PhysAddr, top: PhysAddr) {
+    let mut frame = top.page().raw();
+    while frame > start.raw() {
         frame -= PAGE_SIZE;
         release(PhysAddr::new(frame));
         POOL.total.set(POOL.total.get() + 1);

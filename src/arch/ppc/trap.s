@@ -92,9 +92,11 @@ trap_exit:
 	lwz	%r12, {FRAME_GPR} + 4*12(%r1)
 	lmw	%r13, {FRAME_GPR} + 4*13(%r1)
 	# A TLB miss on the frame would clobber SRR0 and SRR1, so they are loaded after the last access to it.
+	# SRR1's upper half told about the exception; as an MSR some of it has a meaning.
 	lwz	%r10, {FRAME_NIP}(%r1)
 	lwz	%r11, {FRAME_MSR}(%r1)
 	lwz	%r1, {FRAME_GPR} + 4*1(%r1)
+	rlwinm	%r11, %r11, 0, 16, 31
 	mtsrr0	%r10
 	mtsrr1	%r11
 	mfsprg	%r10, 0

@@ -5,6 +5,7 @@
 
 use super::super::mmu_types::{L2_ENTRIES, Protection, Table};
 use super::super::ppc::spr;
+use super::super::virt_to_phys;
 use crate::addr::{KERNEL_BASE, PAGE_SIZE, PhysAddr, TASK_SIZE};
 use core::arch::asm;
 use core::cell::UnsafeCell;
@@ -161,12 +162,14 @@ pub fn reserved(walk: Walk) -> u32 {
 unsafe extern "C" {
     static __text_end: u8;
     static __kernel_stack_limit: u8;
+    static __page_pool_start: u8;
 }
 
 /// Replaces the boot mapping by the kernel's own: image by BATs, everything else by pages, a hole below the stack.
+/// Returns the first physical address that the map leaves free.
 ///
 /// `ram` is the size of RAM in bytes, of which [`reserved`] bytes at the top are ours.
-pub fn map_kernel(ram: u32, walk: Walk) {
+pub fn map_kernel(ram: u32, walk: Walk) -> PhysAddr {
     let read_only = 0x8_0000;
     let guard_end = (&raw const __kernel_stack_limit).addr() as u32 - KERNEL_BASE;
     let guard = guard_end - 0x4000..guard_end;
@@ -202,6 +205,7 @@ pub fn map_kernel(ram: u32, walk: Walk) {
         spr::mtspr::<536>(KERNEL_BASE | BAT_512K | BAT_SUPERVISOR);
         synchronize();
     }
+    virt_to_phys((&raw const __page_pool_start).addr())
 }
 
 /// Makes text, constants and `ro_after_init` read-only. To be called once, when start-up has written all it had to.
