@@ -50,8 +50,8 @@ pub fn start() -> ! {
     let free = mmu::map_kernel(handover.ram, walk);
     frames::init(free, PhysAddr::new(handover.free_top));
     mmu::seal();
-    spr::enable_interrupts();
     clock::init(handover.timebase_hz);
+    spr::enable_interrupts();
     syscall::choose("fast");
 
     let settings = match read_command_line(&line, length) {

@@ -92,8 +92,14 @@ mod running {
     /// Tells the clock its rate and starts the tick.
     pub fn init(timebase_hz: u32) {
         TIMEBASE_HZ.store(timebase_hz, Ordering::Relaxed);
-        if timebase_hz != 0 {
-            spr::set_decrementer(timebase_hz / TICK_HZ);
+        spr::set_decrementer(period());
+    }
+
+    /// Ticks of the decrementer between interrupts: as many as fit, where the rate is unknown.
+    fn period() -> u32 {
+        match timebase_hz() / TICK_HZ {
+            0 => i32::MAX as u32,
+            period => period,
         }
     }
 
@@ -110,7 +116,7 @@ mod running {
     /// One tick: counts it and arms the next. The count goes on from where the decrementer stands, so that a late handler
     /// does not slow the clock; ticks that were missed altogether are skipped.
     pub fn tick(frame: &TrapFrame) {
-        let period = timebase_hz() / TICK_HZ;
+        let period = period();
         let mut next = spr::decrementer().wrapping_add(period);
         if next as i32 <= 0 {
             next = period;

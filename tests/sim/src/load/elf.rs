@@ -75,6 +75,7 @@ pub fn image(bytes: &[u8]) -> Result<Image, LoadError> {
         ));
     }
     let mut segments = Vec::new();
+    let mut in_physical = false;
     let mut physical_entry = None;
     for index in 0..count {
         let header = table.saturating_add(index * entry_bytes);
@@ -106,6 +107,7 @@ pub fn image(bytes: &[u8]) -> Result<Image, LoadError> {
         if entry.wrapping_sub(virtual_address) < memory_bytes {
             physical_entry = Some(entry.wrapping_sub(virtual_address).wrapping_add(address));
         }
+        in_physical |= entry.wrapping_sub(address) < memory_bytes;
         segments.push(Segment {
             address,
             bytes: content.to_vec(),
@@ -115,6 +117,8 @@ pub fn image(bytes: &[u8]) -> Result<Image, LoadError> {
     if segments.is_empty() {
         return Err(load_error!("ELF file has no loadable segment"));
     }
+    // Bare-metal images often name the entry by its physical address, which is also what U-Boot's bootelf jumps to.
+    let physical_entry = physical_entry.or(in_physical.then_some(entry));
     let entry = physical_entry.ok_or_else(|| load_error!("ELF entry point {entry:#x} lies in no segment"))?;
     Ok(Image {
         kind: "ELF file",

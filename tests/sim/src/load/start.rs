@@ -89,7 +89,7 @@ pub fn start(soc: &mut Soc, board: &Board, image: &Image, hand_over: HandOver) -
         image.end() as u32
     };
     let mut room = Room {
-        next: end,
+        floor: end,
         limit: memory_bytes - LOADER_ROOM,
         image: image.kind,
     };
@@ -195,26 +195,31 @@ pub fn start(soc: &mut Soc, board: &Board, image: &Image, hand_over: HandOver) -
     }
 }
 
-/// Free memory above the image.
+/// Free memory above the image, taken from the top down as U-Boot does: images without a header for their zeroed data
+/// find the room behind their last byte empty.
 struct Room {
-    next: u32,
+    floor: u32,
     limit: u32,
     image: &'static str,
 }
 
 impl Room {
     fn take(&mut self, what: &str, bytes: usize) -> Result<u32, LoadError> {
-        let at = self.next.next_multiple_of(ALIGNMENT);
-        let end = u64::from(at) + bytes as u64;
-        if end > u64::from(self.limit) {
-            return Err(load_error!(
-                "{what} of {bytes} bytes does not fit between the {} (up to {at:#x}) and {:#x}",
+        let at = u32::try_from(bytes)
+            .ok()
+            .and_then(|bytes| self.limit.checked_sub(bytes));
+        match at.map(|at| at & !(ALIGNMENT - 1)).filter(|at| *at >= self.floor) {
+            Some(at) => {
+                self.limit = at;
+                Ok(at)
+            }
+            None => Err(load_error!(
+                "{what} of {bytes} bytes does not fit between the {} (up to {:#x}) and {:#x}",
                 self.image,
+                self.floor,
                 self.limit
-            ));
+            )),
         }
-        self.next = end as u32;
-        Ok(at)
     }
 }
 
