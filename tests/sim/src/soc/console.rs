@@ -85,6 +85,11 @@ impl Terminal {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// How much was received since the last [`Terminal::take_output`].
+    pub fn received(&self) -> usize {
+        self.0.borrow().output.len()
+    }
+
     /// Symbols that have not yet gone to the board.
     pub fn pending_input(&self) -> usize {
         self.0.borrow().input.len()

@@ -44,8 +44,8 @@ pub enum Fault {
     },
     /// The `nth` (1 is the next one) activation of an interrupt source of the SIU is not seen.
     LostInterrupt {
-        /// Bit number in SIPEND: 2k is IRQk, 2k+1 is level k.
-        source: u8,
+        /// Bit number in SIPEND: 2k is IRQk, 2k+1 is level k; `None`: any source.
+        source: Option<u8>,
         /// Which activation is lost.
         nth: u64,
     },

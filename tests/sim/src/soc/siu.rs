@@ -144,17 +144,18 @@ impl Siu {
         self.lost &= self.levels | self.pins;
     }
 
-    /// Arms the loss of the `nth` activation of SIPEND bit `source`.
-    pub fn lose_activation(&mut self, source: u8, nth: u64) {
-        self.losses.push((0x8000_0000 >> (source & 31), nth));
+    /// Arms the loss of the `nth` activation of SIPEND bit `source`, or of any.
+    pub fn lose_activation(&mut self, source: Option<u8>, nth: u64) {
+        let sources = source.map_or(!0, |source| 0x8000_0000 >> (source & 31));
+        self.losses.push((sources, nth));
     }
 
     fn lose(&mut self, rising: u32) {
-        for (bit, nth) in &mut self.losses {
-            if rising & *bit != 0 {
+        for (sources, nth) in &mut self.losses {
+            if rising & *sources != 0 {
                 *nth = nth.saturating_sub(1);
                 if *nth == 0 {
-                    self.lost |= *bit;
+                    self.lost |= rising & *sources;
                 }
             }
         }

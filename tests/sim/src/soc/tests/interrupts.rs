@@ -46,7 +46,13 @@ fn irq0_is_the_nmi() {
 fn lost_interrupt_is_one_activation() {
     let (mut soc, _) = booted("cmpc885");
     write(&mut soc, 0x014, Width::Word, 0xFFFF_0000, 0);
-    soc.inject(Fault::LostInterrupt { source: 6, nth: 2 }, 0);
+    soc.inject(
+        Fault::LostInterrupt {
+            source: Some(6),
+            nth: 2,
+        },
+        0,
+    );
     for (activation, seen) in [(1, true), (2, false), (3, true)] {
         soc.drive_irq(3, true, 0);
         assert_eq!(soc.lines().external, seen, "activation {activation}");
