@@ -330,7 +330,7 @@ impl Cpu {
                 let address = cache.address;
                 let index = match self.caches.data.find(address) {
                     Some(index) => Ok(index),
-                    None => self.fill_data_line(bus, address),
+                    None => self.fill_data_line(bus, address, Access::Load),
                 };
                 let cache = &mut self.caches.data;
                 match index {
@@ -377,7 +377,12 @@ impl Cpu {
     }
 
     /// Fetches the line of `physical` into the data cache; a dirty victim goes to memory first.
-    pub(super) fn fill_data_line<B: Bus>(&mut self, bus: &mut B, physical: u32) -> Result<usize, NoLine> {
+    pub(super) fn fill_data_line<B: Bus>(
+        &mut self,
+        bus: &mut B,
+        physical: u32,
+        access: Access,
+    ) -> Result<usize, NoLine> {
         let index = self.caches.data.victim(physical).ok_or(NoLine::NoWay)?;
         let bytes = read_line(bus, physical, self.now).map_err(NoLine::Bus)?;
         let victim = self.caches.data.dirty_address(index);
@@ -385,7 +390,7 @@ impl Cpu {
             self.caches.data.status |= BUS_ERROR;
         }
         if self.timed {
-            self.fill_line_timed(bus, physical, victim);
+            self.fill_line_timed(bus, physical, access, victim);
         }
         self.caches.data.install(index, physical, bytes);
         Ok(index)
@@ -449,7 +454,7 @@ impl Cpu {
         physical: u32,
         access: Access,
     ) -> Result<usize, NoLine> {
-        let index = self.fill_data_line(env.bus, physical)?;
+        let index = self.fill_data_line(env.bus, physical, access)?;
         env.observer.cache_miss(self.pc, access);
         Ok(index)
     }

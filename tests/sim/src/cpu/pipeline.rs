@@ -15,6 +15,7 @@
 
 use super::Cpu;
 use super::decode::{Decoded, Op};
+use super::mmu::tlb::Access;
 use super::registers::spr;
 use super::timing::Timing;
 use crate::bus::{Bus, BusTiming, CycleKind, Refresh};
@@ -353,14 +354,14 @@ impl Cpu {
     fn retire_special(&mut self, d: Decoded) {
         let p = &mut self.pipeline;
         match d.op {
-            Op::Isync => p.restart(self.now + u64::from(p.timing.isync_refetch)),
-            // The cost of rfi itself is the first of these clocks.
-            Op::Rfi => p.restart(self.now - 1 + u64::from(p.timing.return_from_interrupt)),
+            // The cost of the instruction itself is the first of these clocks.
+            Op::Isync | Op::Rfi | Op::Mtmsr => p.restart(self.now - 1 + u64::from(p.timing.refetch)),
             Op::Mtspr => {
                 let ready = self.now - 1 + u64::from(p.timing.link_to_branch);
                 match d.imm {
                     spr::LR => p.lr_ready = ready,
                     spr::CTR => p.ctr_ready = ready,
+                    spr::CMPA..=spr::BAR => p.restart(self.now - 1 + u64::from(p.timing.refetch)),
                     _ => {}
                 }
             }
@@ -400,12 +401,17 @@ impl Cpu {
         p.front = next.max(self.now.saturating_sub(queue));
     }
 
+    /// A fetch has failed, which is noticed when its turn comes.
+    pub(super) fn wait_for_front(&mut self) {
+        self.now = self.now.max(self.pipeline.front + 1);
+    }
+
     /// Prices the entry into an exception: earlier instructions complete first.
     pub(super) fn enter_timed(&mut self, system_call: bool) {
         let p = &mut self.pipeline;
         let drained = self.now.max(p.busy_until);
         let entry = if system_call {
-            p.timing.system_call
+            p.timing.refetch
         } else {
             p.timing.exception_entry
         };
@@ -477,7 +483,7 @@ impl Cpu {
 
     /// A line of data comes by a burst, for a load or for a store that allocates; `copies_back` says that its victim
     /// has to be written out afterwards, to `victim`.
-    pub(super) fn fill_line_timed<B: Bus>(&mut self, bus: &B, physical: u32, victim: Option<u32>) {
+    pub(super) fn fill_line_timed<B: Bus>(&mut self, bus: &B, physical: u32, access: Access, victim: Option<u32>) {
         let p = &mut self.pipeline;
         let mut earliest = self.now + 1 + u64::from(p.timing.data_miss);
         if victim.is_some() {
@@ -485,10 +491,14 @@ impl Cpu {
         }
         let (start, timing) = p.bus_cycle(bus, physical, CycleKind::BurstRead, earliest);
         p.data_fill = Fill::new(physical, start, timing);
-        let critical = p.data_fill.critical;
-        p.result_at = critical + u64::from(p.timing.bus_to_register);
-        p.unit_free = critical;
-        p.outstanding_until(critical);
+        p.result_at = p.data_fill.critical + u64::from(p.timing.bus_to_register);
+        // Hits go on under a load that misses; a store that misses blocks the cache until the line is in (860UM 8.6).
+        p.unit_free = if access == Access::Store {
+            p.data_fill.done + 1
+        } else {
+            p.data_fill.critical
+        };
+        p.outstanding_until(p.unit_free);
         if let Some(victim) = victim {
             let (start, timing) = p.bus_cycle(bus, victim, CycleKind::BurstWrite, p.data_fill.done);
             p.copy_back_free = start + u64::from(timing.critical + 3 * timing.beat);
@@ -786,8 +796,7 @@ fn classify(op: Op, timing: &Timing) -> Class {
             writes: FIELD_D,
             ..serial(timing.mfmsr)
         },
-        Mtmsr => serial(timing.mtmsr),
-        Sc | Rfi | Isync => serial(1),
+        Sc | Rfi | Isync | Mtmsr => serial(1),
         Sync => serial(timing.reserve),
         Eieio | Tlbsync => simple,
         Dcbt | Dcbtst => Class {

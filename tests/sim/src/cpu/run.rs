@@ -259,7 +259,11 @@ impl Cpu {
         let instruction = match self.fetch::<B, O, TIMED>(env) {
             Ok(instruction) => instruction,
             Err(trap) => {
-                self.now += 1;
+                if TIMED {
+                    self.wait_for_front();
+                } else {
+                    self.now += 1;
+                }
                 return self.trap(env, trap);
             }
         };
@@ -277,7 +281,9 @@ impl Cpu {
                 self.pc = self.next_pc;
             }
             Err(trap) => {
-                self.now += 1;
+                if !TIMED {
+                    self.now += 1;
+                }
                 self.trap(env, trap)?;
             }
         }

@@ -45,9 +45,10 @@ macro_rules! constants {
 }
 
 constants! {
-    /// Entries of the instruction queue: how far the fetch may run ahead of the issue. \[V\] 823UM 6.3.1.
+    /// Entries of the instruction queue: how far the fetch may run ahead of the issue. \[V\] 885RM 3.4.1
     fetch_queue = 4,
-    /// Clocks without a fetched instruction after a taken branch, so that it costs 2. \[M\] (JMP_JA, V2, O4)
+    /// Clocks without a fetched instruction after a taken branch, so that it costs 2. \[V\] 885RM Table 9-1 \[M\]
+    /// (JMP_JA, V2, O4)
     branch_bubble = 1,
     /// From the issue of an instruction that sets CR to the branch that needs it. \[M\] (V11, A15: compare and branch
     /// not taken together 2)
@@ -65,7 +66,8 @@ constants! {
     divide_base = 3,
     /// Clocks of a division that cannot be represented. \[R\] 860UM
     divide_overflow = 2,
-    /// Instructions that may be in flight behind one that has not completed. \[R\] 860UM: completion queue
+    /// Entries of the completion queue: instructions from the oldest that has not completed on, branches included.
+    /// \[V\] 885RM 3.4.1
     completion_queue = 6,
     /// Wait of a serialising instruction for those before it to leave the pipeline. \[A\]
     serialise = 1,
@@ -75,10 +77,10 @@ constants! {
     string_base = 1,
     /// `lwarx`, `stwcx.` and `sync`. \[R\]
     reserve = 2,
-    /// Refetch after `isync`. \[R\]
-    isync_refetch = 2,
-    /// `mtmsr`. \[M\] (A10)
-    mtmsr = 2,
+    /// From the issue of an instruction that makes the fetch start anew to the issue of the next: `sc` and `rfi` \[V\]
+    /// 885RM Table 9-1; `mtmsr` \[M\] (A10), `isync` and `mtspr` to the debug registers, which 823UM 20.2.1.1.3 puts
+    /// beside indirect branches \[V\].
+    refetch = 2,
     /// `mfmsr`. \[R\]
     mfmsr = 1,
     /// `mtspr` to EIE, EID and NRI. \[M\] (A10)
@@ -97,15 +99,12 @@ constants! {
     dcbz_hit = 2,
     /// `dcbz` of a line that is not. \[A\]
     dcbz_miss = 4,
-    /// From the issue of `sc` to the fetch of its handler. \[R\]
-    system_call = 2,
-    /// From the issue of `rfi` to the fetch of its target. \[R\]
-    return_from_interrupt = 2,
     /// From the recognition of any other exception to the issue of its handler. \[V\] 823UM 6.3.5, in parts \[A\]
     exception_entry = 6,
-    /// From the look-up of an instruction that is not in the cache to the request for the bus. \[V\] 823eRM 10.1
-    fetch_miss = 1,
-    /// The same for data. \[V\] 823eRM 10.1
+    /// From the fetch of an instruction that is not in the cache to the request for the bus: both are asked at once, and
+    /// a hit takes the request back. \[V\] 860UM 8.5
+    fetch_miss = 0,
+    /// From the look-up of data that are not in the cache to the request for the bus. \[V\] 860UM 8.6
     data_miss = 1,
     /// From the arrival of a word on the bus to its use by an instruction. \[A\]
     bus_to_register = 1,
