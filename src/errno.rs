@@ -3,7 +3,7 @@
 /// A Linux error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Errno(u16);
+pub struct Errno(u32);
 
 macro_rules! errno {
     ($($name:ident = $value:literal, $text:literal;)*) => {
@@ -59,12 +59,12 @@ impl Errno {
     pub const MAX: u32 = 4095;
 
     /// The error with this number.
-    pub const fn from_raw(number: u16) -> Self {
+    pub const fn from_raw(number: u32) -> Self {
         Self(number)
     }
 
     /// The number, positive.
-    pub const fn raw(self) -> u16 {
+    pub const fn raw(self) -> u32 {
         self.0
     }
 }

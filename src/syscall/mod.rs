@@ -24,7 +24,7 @@ type Table = [SyscallEntry; SYSCALL_COUNT];
 fn result(result: Result<u32, Errno>) -> i32 {
     match result {
         Ok(value) => value as i32,
-        Err(error) => -i32::from(error.raw()),
+        Err(error) => -(error.raw() as i32),
     }
 }
 
