@@ -90,6 +90,19 @@ pub fn lookup(path: &[u8]) -> Result<Node, Errno> {
     }
 }
 
+/// Why a file that does not exist cannot be made: new files have nowhere to go, but that is said only when their directory
+/// exists.
+pub fn creation_error(path: &[u8]) -> Errno {
+    let Some(slash) = path.iter().rposition(|b| *b == b'/').filter(|slash| *slash > 0) else {
+        return if path.is_empty() { Errno::ENOENT } else { Errno::EROFS };
+    };
+    match lookup(&path[..slash]) {
+        Ok(Node::Directory) => Errno::EROFS,
+        Ok(_) => Errno::ENOTDIR,
+        Err(error) => error,
+    }
+}
+
 /// Longest path with its NUL (`PATH_MAX`, include/uapi/linux/limits.h).
 pub const PATH_MAX: usize = 4096;
 
@@ -146,5 +159,15 @@ mod tests {
         assert_eq!(lookup(b"/dev/zero/x"), Err(Errno::ENOTDIR));
         assert_eq!(lookup(b"/nonexistent"), Err(Errno::ENOENT));
         assert_eq!(lookup(b"/dev"), Ok(Node::Directory));
+    }
+
+    #[test]
+    fn new_file_is_refused_for_want_of_its_directory_first() {
+        assert_eq!(creation_error(b"/dev/new"), Errno::EROFS);
+        assert_eq!(creation_error(b"new"), Errno::EROFS);
+        assert_eq!(creation_error(b"/new"), Errno::EROFS);
+        assert_eq!(creation_error(b"/missing/new"), Errno::ENOENT);
+        assert_eq!(creation_error(b"/dev/zero/new"), Errno::ENOTDIR);
+        assert_eq!(creation_error(b""), Errno::ENOENT);
     }
 }

@@ -59,7 +59,7 @@ static COMMANDS: [Command; 8] = [
     Command {
         name: "status",
         usage: "",
-        help: "memory, window, descriptors, clock",
+        help: "last command, memory, window, descriptors, clock",
         run: status,
     },
     Command {
@@ -267,6 +267,7 @@ fn status(_: &[&str]) -> i32 {
     let (used, size) = mm::heap::usage();
     let (free, total) = mm::frames::usage();
     let now = clock::now();
+    println!("last      status {}", LAST_STATUS.get().get());
     println!("heap      {used} of {size} bytes in use");
     println!("frames    {free} of {total} free");
     println!(

@@ -123,9 +123,9 @@ fn open<P: Policy>(directory: u32, path: u32, flags: u32) -> Result<u32, Errno> 
             Errno::ENOTDIR
         });
     }
-    let node = match node::lookup(&buffer[..length]) {
-        // New files have nowhere to go.
-        Err(Errno::ENOENT) if flags & fs::open_flags::CREATE != 0 => return Err(Errno::EROFS),
+    let path = &buffer[..length];
+    let node = match node::lookup(path) {
+        Err(Errno::ENOENT) if flags & fs::open_flags::CREATE != 0 => return Err(node::creation_error(path)),
         node => node?,
     };
     task::current().files.open::<P>(node, flags)

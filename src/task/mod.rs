@@ -6,7 +6,8 @@
 pub mod elf;
 pub mod exec;
 
-use crate::arch::ppc::trap::{Access, Cause, Refusal};
+use crate::addr::UserAddr;
+use crate::arch::ppc::trap::{Access, Cause};
 use crate::arch::ppc::{TrapFrame, user_context};
 use crate::arch::single::Single;
 use crate::console;
@@ -90,13 +91,12 @@ pub fn end_by_interrupt() -> ! {
 pub fn user_exception(frame: &TrapFrame, cause: Cause) -> ! {
     let task = current();
     let (name, pc) = (task.name.get(), frame.nip);
-    let fault = |address: u32, access: &str, refusal: Refusal| {
-        let mapped = task.space.try_borrow().ok().is_some_and(|space| {
-            space
-                .as_ref()
-                .is_some_and(|space| space.lookup(crate::addr::UserAddr::new(address)).is_some())
-        });
-        let class = if mapped || refusal == Refusal::Protection {
+    // What the program may know of the address is in its page tables, whatever the hardware calls the refusal: a segment
+    // or a BAT refuses before any page is looked up.
+    let fault = |address: u32, access: &str| {
+        let space = task.space.borrow();
+        let is_mapped = |space: &AddressSpace| space.lookup(UserAddr::new(address)).is_some();
+        let class = if space.as_ref().is_some_and(is_mapped) {
             "access error"
         } else {
             "not mapped"
@@ -105,16 +105,10 @@ pub fn user_exception(frame: &TrapFrame, cause: Cause) -> ! {
         ending::SEGMENTATION
     };
     let status = match cause {
-        Cause::Data(Access {
-            address,
-            store,
-            refusal,
-        }) => fault(
-            address.unwrap_or(frame.dar),
-            if store { "store" } else { "load" },
-            refusal,
-        ),
-        Cause::Instruction(refusal) => fault(pc, "execute", refusal),
+        Cause::Data(Access { address, store, .. }) => {
+            fault(address.unwrap_or(frame.dar), if store { "store" } else { "load" })
+        }
+        Cause::Instruction(_) => fault(pc, "execute"),
         _ => {
             println!("{name}: {} at pc {pc:#010x}", cause.describe());
             match cause {

@@ -1,7 +1,10 @@
-//! Running the user programs under QEMU's user-mode emulation, where they are ordinary Linux programs.
+//! Running the user programs: here under QEMU's user-mode emulation, where they are ordinary Linux programs, in
+//! [`firmware`] on the firmware.
 
 // Each test binary uses a part of this.
 #![allow(dead_code, reason = "shared by test binaries that each use a part")]
+
+pub mod firmware;
 
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;

@@ -11,6 +11,15 @@ pub fn machines() -> Vec<Box<dyn Machine>> {
     vec![Box::new(Qemu::default())]
 }
 
+/// The same machines, each with a clock that follows its instructions and not the host: times repeat, however busy the
+/// host is.
+pub fn machines_with_exact_clocks() -> Vec<Box<dyn Machine>> {
+    vec![Box::new(Qemu {
+        icount: Some(0),
+        ..Qemu::default()
+    })]
+}
+
 /// Says that a case is not checked. `tests/run` prints these lines and counts the test as skipped, not as passed.
 pub fn skipped(case: &str, reason: &str) {
     println!("skipped: {case}: {reason}");

@@ -1,6 +1,6 @@
 //! Calls with bad and borderline arguments: one line each, so that two systems can be compared line by line.
 
-use super::memory::{MAP_PRIVATE_ANONYMOUS, NO_FILE, PROT_READ, PROT_WRITE, map_pages, protect, unmap};
+use super::memory::{MAP_PRIVATE_ANONYMOUS, NO_FILE, PROT_READ, PROT_WRITE, map_pages, protect, store_word, unmap};
 use super::{page_size, say};
 use crate::user::errno::Errno;
 use crate::user::linux::number::*;
@@ -78,7 +78,7 @@ struct Ground {
     buffer: u32,
     /// An address with nothing mapped.
     hole: u32,
-    /// The first byte of a page without rights, behind a page with all.
+    /// The first byte of a page without rights, behind two pages with all.
     edge: u32,
     page: u32,
     zero: u32,
@@ -91,15 +91,16 @@ const BUFFER_LEN: usize = 8192;
 impl Ground {
     fn prepare(start: &StartInfo<'_>) -> Result<Ground, Errno> {
         let page = page_size(start);
-        let pages = map_pages(2 * page)?;
-        protect(pages + page, page, 0)?;
+        let pages = map_pages(3 * page)?;
+        let edge = pages + 2 * page;
+        protect(edge, page, 0)?;
         let hole = map_pages(page)?;
         unmap(hole, page)?;
         let open = |path: &core::ffi::CStr, flags| call(OPEN, &[text(path), flags, 0]);
         Ok(Ground {
             buffer: vec![0u8; BUFFER_LEN].leak().as_mut_ptr().addr() as u32,
             hole,
-            edge: pages + page,
+            edge,
             page,
             zero: open(c"/dev/zero", O_RDWR)?,
             null: open(c"/dev/null", 0)?,
@@ -368,26 +369,39 @@ pub fn print_limits(sys: &mut Linux, start: &StartInfo<'_>) -> u8 {
     else {
         return 1;
     };
-    let bad_second = [(b, 10), (hole, 6)];
-    let over_the_edge = [(edge - 5, 64), (b, 8)];
-    let at_null = [(0, 5), (b, 5)];
+    let rest = TASK_SIZE - (edge - 2 * page);
     print_calls(
         sys,
         &[
             ("read(zero, edge - 5, 64)", READ, &[zero, edge - 5, 64]),
             ("read(zero, edge - 1, 2)", READ, &[zero, edge - 1, 2]),
             ("read(zero, edge - 64, 64)", READ, &[zero, edge - 64, 64]),
+            ("read(zero, edge - 5000, 9000)", READ, &[zero, edge - 5000, 9000]),
+            (
+                "read(zero, edge - 2 pages, all up to TASK_SIZE)",
+                READ,
+                &[zero, edge - 2 * page, rest],
+            ),
+            (
+                "read(zero, edge - 2 pages, one byte more)",
+                READ,
+                &[zero, edge - 2 * page, rest + 1],
+            ),
             ("read(zero, edge, 1)", READ, &[zero, edge, 1]),
             ("read(zero, edge, 0)", READ, &[zero, edge, 0]),
             ("read(zero, TASK_SIZE - 1, 0)", READ, &[zero, TASK_SIZE - 1, 0]),
             ("read(zero, TASK_SIZE, 0)", READ, &[zero, TASK_SIZE, 0]),
             ("read(zero, TASK_SIZE - 1, 2)", READ, &[zero, TASK_SIZE - 1, 2]),
             ("read(zero, TASK_SIZE, 1)", READ, &[zero, TASK_SIZE, 1]),
+            ("read(zero, TASK_SIZE + page, 1)", READ, &[zero, TASK_SIZE + page, 1]),
+            ("read(zero, KERNEL - page, 1)", READ, &[zero, KERNEL - page, 1]),
             ("read(zero, KERNEL, 0)", READ, &[zero, KERNEL, 0]),
             ("read(zero, KERNEL, 64)", READ, &[zero, KERNEL, 64]),
             ("read(zero, buffer, 0x80000000)", READ, &[zero, b, 0x8000_0000]),
             ("read(zero, buffer, -1)", READ, &[zero, b, MINUS_1]),
             ("write(null, NULL, 16)", WRITE, &[null, 0, 16]),
+            ("write(null, NULL, 0x7fffffff)", WRITE, &[null, 0, 0x7fff_ffff]),
+            ("write(null, NULL, 0x80000000)", WRITE, &[null, 0, 0x8000_0000]),
             ("write(null, hole, 16)", WRITE, &[null, hole, 16]),
             ("write(null, TASK_SIZE - 1, 2)", WRITE, &[null, TASK_SIZE - 1, 2]),
             ("write(null, KERNEL, 64)", WRITE, &[null, KERNEL, 64]),
@@ -396,6 +410,27 @@ pub fn print_limits(sys: &mut Linux, start: &StartInfo<'_>) -> u8 {
             ("read(99, NULL, 1)", READ, &[99, 0, 1]),
             ("mprotect(hole, 0, r)", MPROTECT, &[hole, 0, PROT_READ]),
             ("mprotect(hole, page, r)", MPROTECT, &[hole, page, PROT_READ]),
+        ],
+    ) | print_vector_limits(sys, b, hole, edge, zero, null)
+}
+
+fn print_vector_limits(sys: &mut Linux, b: u32, hole: u32, edge: u32, zero: u32, null: u32) -> u8 {
+    let bad_second = [(b, 10), (hole, 6)];
+    let over_the_edge = [(edge - 5, 64), (b, 8)];
+    let at_null = [(0, 5), (b, 5)];
+    let two_large = [(0, 0x7fff_ffff), (0, 0x7fff_ffff)];
+    let single_bytes = vec![(b, 1u32); 1024];
+    let single_bytes = single_bytes.as_ptr().addr() as u32;
+    // A vector of three, the last entry of which ends at the edge.
+    let last = edge - 24;
+    for (address, word) in (last..edge).step_by(4).zip([b, 4, b + 4, 0, b + 8, 6]) {
+        store_word(address, word);
+    }
+    print_calls(
+        sys,
+        &[
+            ("readv(zero, vector up to the edge, 3)", READV, &[zero, last, 3]),
+            ("readv(zero, vector over the edge, 4)", READV, &[zero, last, 4]),
             ("readv(zero, 10 + hole, 2)", READV, &[zero, vector(&bad_second), 2]),
             (
                 "readv(zero, over the edge + 8, 2)",
@@ -404,6 +439,17 @@ pub fn print_limits(sys: &mut Linux, start: &StartInfo<'_>) -> u8 {
             ),
             ("writev(null, 5 at NULL + 5, 2)", WRITEV, &[null, vector(&at_null), 2]),
             ("writev(null, 10 + hole, 2)", WRITEV, &[null, vector(&bad_second), 2]),
+            (
+                "writev(null, 0x7fffffff twice, 2)",
+                WRITEV,
+                &[null, vector(&two_large), 2],
+            ),
+            ("writev(null, 1024 of 1, 1024)", WRITEV, &[null, single_bytes, 1024]),
+            (
+                "writev(null, 1024 of 1, 0x40000000)",
+                WRITEV,
+                &[null, single_bytes, 0x4000_0000],
+            ),
         ],
     )
 }
