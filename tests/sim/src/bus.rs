@@ -78,7 +78,7 @@ pub struct Lines {
     pub decrementer: bool,
     /// Non-maskable: IRQ0 or the watchdog in NMI mode.
     pub nmi: bool,
-    /// Hard reset: watchdog in reset mode, or checkstop with PLPRCR[CSR].
+    /// Hard reset: watchdog in reset mode, or checkstop with PLPRCR\[CSR\].
     pub reset: bool,
 }
 
@@ -169,10 +169,10 @@ pub trait Bus {
     /// Writes a register that lives in the SIU.
     fn spr_write(&mut self, spr: BusSpr, value: u32, now: u64);
 
-    /// The core has stopped on a checkstop. Returns whether the board turns that into a hard reset (PLPRCR[CSR]).
+    /// The core has stopped on a checkstop. Returns whether the board turns that into a hard reset (PLPRCR\[CSR\]).
     fn checkstop(&mut self, now: u64) -> bool;
 
-    /// Hard reset of everything around the core; memory keeps its content. Returns MSR[IP] as the reset
+    /// Hard reset of everything around the core; memory keeps its content. Returns MSR\[IP\] as the reset
     /// configuration word sets it.
     fn hard_reset(&mut self, now: u64) -> bool;
 }

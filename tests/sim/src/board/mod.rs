@@ -1,10 +1,9 @@
 //! The boards: one small table each, and the state in which a board's U-Boot leaves the chip.
 //!
 //! A [`Board`] says what is soldered where; [`Board::power_on`] builds the [`Soc`] of it in its reset state, and
-//! [`leave_as_u_boot`] stores to its registers what the boot loader would have stored, for starts without one.
-//! Sources: U-Boot's board and configuration files, present and deleted, and Linux device trees; mpc8xx.md 7.5. [V]
-//! where a table cites them, [A] for what only has to be plausible (power-on clocks, reset words of boards whose straps
-//! are not published).
+//! [`leave_as_u_boot`] stores to its registers what the boot loader would have stored, for starts without one. Sources:
+//! U-Boot's board and configuration files, present and deleted, and Linux device trees: \[V\] where a table cites them,
+//! \[A\] for what only has to be plausible (power-on clocks, reset words of boards whose straps are not published).
 
 mod u_boot;
 pub mod upm;
@@ -190,14 +189,14 @@ const BOOT_16_BIT: ResetWord = ResetWord(0x4000_0000 | 0x0800_0000 | 0x0100_0000
 /// The same for a 32-bit port.
 const BOOT_32_BIT: ResetWord = ResetWord(0x4000_0000 | 0x0100_0000);
 
-/// PLPRCR for 132 MHz from 10 MHz: MFI 13, MFN 6, MFD 29. [V] CMPC885 configuration.
+/// PLPRCR for 132 MHz from 10 MHz: MFI 13, MFN 6, MFD 29. \[V\] CMPC885 configuration.
 const PLPRCR_132_FROM_10: u32 = 0x374D_4000;
-/// PLPRCR for 50 MHz from 10 MHz: MFI 5. [A]
+/// PLPRCR for 50 MHz from 10 MHz: MFI 5. \[A\]
 const PLPRCR_50_FROM_10: u32 = 0x0005_4000;
-/// PLPRCR for 66 MHz from 66 MHz: MFI 5, PDF 4. [A]
+/// PLPRCR for 66 MHz from 66 MHz: MFI 5, PDF 4. \[A\]
 const PLPRCR_66_FROM_66: u32 = 0x0005_0008;
 
-/// Watchdog off, bus monitor on; what U-Boot stores when no watchdog driver is configured. [V]
+/// Watchdog off, bus monitor on; what U-Boot stores when no watchdog driver is configured. \[V\]
 const SYPCR_WATCHDOG_OFF: u32 = 0xFFFF_FF8B;
 
 /// All boards.
@@ -268,7 +267,8 @@ pub const BOARDS: &[Board] = &[
             lanes: 1,
             base: 0x4000_0000,
         },
-        // The CPLD: bits 0x30 of byte 3 tell 64 MiB (0) from 128 MiB; no motherboard is present (halfword 2, 0x0040 = 0).
+        // The CPLD: bits 0x30 of byte 3 tell 64 MiB (0) from 128 MiB; no motherboard is present (halfword 2, 0x0040 =
+        // 0).
         registers: &[BoardRegisters {
             chip_select: 5,
             bytes: 0x20,

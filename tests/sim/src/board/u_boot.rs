@@ -1,6 +1,6 @@
 //! The chip as a board's U-Boot leaves it: memory controller, clocks, protection, time base, and the console on SMC1
 //! set up for polling, its descriptors in the dual-port RAM. Order and values: U-Boot `arch/powerpc/cpu/mpc8xx/
-//! cpu_init.c`, `drivers/serial/serial_mpc8xx.c`; mpc8xx.md 6.7 and 7.2. [V]
+//! cpu_init.c`, `drivers/serial/serial_mpc8xx.c`. \[V\]
 
 use super::{Board, Upm};
 use crate::bus::{Bus, BusSpr, Width};

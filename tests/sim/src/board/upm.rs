@@ -1,5 +1,5 @@
 //! What the boards' boot loaders program into the UPM, word by word: facts of the boards, taken from U-Boot's board
-//! files (named at each table). [V]
+//! files (named at each table). \[V\]
 
 /// A complete array.
 pub type Array = [u32; 64];

@@ -1,5 +1,5 @@
 //! `bd_info`, what U-Boot hands to software that takes no device tree. Two layouts exist and neither says which it is:
-//! mpc8xx.md 7.3. [V] for the offsets.
+//! U-Boot's `asm/u-boot.h` before 2022 and `asm-generic/u-boot.h` since. \[V\]
 
 /// The order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

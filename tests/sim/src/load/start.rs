@@ -1,7 +1,7 @@
 //! Starts without a boot loader: place the image and what belongs to it, and say with which registers it is entered.
 //!
-//! The conventions are those of U-Boot's `bootm` and `go` (mpc8xx.md 7.3): a device tree in r3, or a `bd_info` in r3
-//! with the RAM disk and the command line in r4 to r7, or a C call with argc and argv.
+//! The conventions are those of U-Boot's `bootm` and `go` (`arch/powerpc/lib/bootm.c`): a device tree in r3, or a
+//! `bd_info` in r3 with the RAM disk and the command line in r4 to r7, or a C call with argc and argv.
 
 use super::board_info::{BoardInfo, Layout};
 use super::fdt::Tree;
@@ -11,7 +11,7 @@ use crate::soc::Soc;
 
 /// r6 of a `bootm` with a device tree on a part that is not Book E.
 const EPAPR_MAGIC: u32 = 0x6550_4150;
-/// r7: the memory that the kernel may expect to be mapped at the start. [V] `env_get_bootm_mapsize` of the CS boards.
+/// r7: the memory that the kernel may expect to be mapped at the start. \[V\] `env_get_bootm_mapsize` of the CS boards.
 const BOOT_MAP_BYTES: u32 = 32 << 20;
 /// MSR at the hand-over: ME and RI; translation and interrupts off.
 const MSR_HAND_OVER: u32 = 0x0000_1002;

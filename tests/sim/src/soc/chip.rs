@@ -11,7 +11,7 @@ pub struct Blocks {
     pub port_e: bool,
 }
 
-/// The blocks of `part`. [V] for 866 and 88x (Linux device trees, U-Boot), [R] for the others.
+/// The blocks of `part`. \[V\] for 866 and 88x (Linux device trees, U-Boot), \[R\] for the others.
 pub fn blocks(part: &Part) -> Blocks {
     let (fast_ethernet_controllers, port_e) = match part.name {
         "885" | "875" => (2, true),

@@ -1,4 +1,5 @@
-//! SCCR, PLPRCR and RSR: the oscillator, the synthesiser and what is derived from them. Source: mpc8xx.md section 5.7.
+//! SCCR, PLPRCR and RSR: the oscillator, the synthesiser and what is derived from them. Sources:
+//! U-Boot `mpc8xx.h` and `speed.c`, Linux `boot/mpc8xx.c`.
 
 const SCCR_TBS: u32 = 0x0200_0000;
 const SCCR_RTSEL: u32 = 0x0080_0000;

@@ -10,7 +10,8 @@ use std::rc::Rc;
 pub enum Symbol {
     /// A character that was framed correctly at the terminal's speed.
     Data(u8),
-    /// A frame whose stop bit was missing; the data bits are what was sampled. This is what a wrong baud rate looks like.
+    /// A frame whose stop bit was missing; the data bits are what was sampled. This is what a wrong baud rate looks
+    /// like.
     FramingError(u8),
     /// The line was low for longer than a frame.
     Break,

@@ -1,6 +1,6 @@
 //! A Fast Ethernet controller without a network: its registers read back, and its management interface answers that no
-//! PHY is there. Source: MPC860T supplement [R]; U-Boot `drivers/net/mpc8xx_fec.c` for the presence test and the order
-//! of accesses [V].
+//! PHY is there. Source: MPC860T supplement \[R\]; U-Boot `drivers/net/mpc8xx_fec.c` for the presence test and the
+//! order of accesses \[V\].
 
 const BYTES: usize = 0x200;
 

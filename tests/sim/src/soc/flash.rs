@@ -2,8 +2,8 @@
 //! suspend as a no-op, and the status bits DQ7, DQ6, DQ5, DQ3, DQ2 while an algorithm runs.
 //!
 //! One x16 chip on a 16-bit port, or two of them side by side on a 32-bit port. Facts: JEDEC CFI publication 100 and
-//! AMD Am29LV320D data sheet [R]; the sequences that software sends: U-Boot `drivers/mtd/cfi_flash.c`, Linux
-//! `cfi_cmdset_0002.c` [V]. The content lives in the board's store; this file holds the state machine only.
+//! AMD Am29LV320D data sheet \[R\]; the sequences that software sends: U-Boot `drivers/mtd/cfi_flash.c`, Linux
+//! `cfi_cmdset_0002.c` \[V\]. The content lives in the board's store; this file holds the state machine only.
 
 /// What a chip is: geometry and identification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,13 +54,13 @@ impl FlashChip {
     }
 }
 
-/// Typical durations in microseconds, as the CFI table below announces them (powers of two). [A] in the range of the
+/// Typical durations in microseconds, as the CFI table below announces them (powers of two). \[A\] in the range of the
 /// Am29LV320D data sheet.
 const PROGRAM_US: u64 = 1 << PROGRAM_LOG2_US;
 const PROGRAM_LOG2_US: u8 = 4;
 const SECTOR_ERASE_LOG2_MS: u8 = 9;
 const SECTOR_ERASE_US: u64 = 1000 << SECTOR_ERASE_LOG2_MS;
-/// The window in which further sectors may be added to an erase. [R]
+/// The window in which further sectors may be added to an erase. \[R\]
 const ERASE_WINDOW_US: u64 = 50;
 
 const DQ7: u16 = 0x80;

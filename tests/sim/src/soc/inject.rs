@@ -1,5 +1,5 @@
-//! Faults on order: bus errors, poisoned pages, flipped bits, lost interrupts, line noise. Deterministic: every fault names its
-//! place and the access or the core clock at which it strikes.
+//! Faults on order: bus errors, poisoned pages, flipped bits, lost interrupts, line noise. Deterministic: every fault
+//! names its place and the access or the core clock at which it strikes.
 
 use std::ops::RangeInclusive;
 

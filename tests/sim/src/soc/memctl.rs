@@ -1,7 +1,7 @@
 //! The memory controller: chip selects, the two user-programmable machines, the general-purpose machine, and the price
 //! of a bus cycle that follows from their programming.
 //!
-//! Bank matching and register fields: mpc8xx U-Boot `include/mpc8xx.h` [V]; MPC860 User's Manual ch. 15. The low half
+//! Bank matching and register fields: mpc8xx U-Boot `include/mpc8xx.h` \[V\]; MPC860 User's Manual ch. 15. The low half
 //! of a UPM word carries LOOP 0x80, UTA 0x04 (0: TA is driven) and LAST 0x01. One UPM word lasts one bus clock.
 
 use crate::bus::CycleKind;
@@ -30,7 +30,7 @@ const OR_SETA: u32 = 0x0000_0008;
 const OR_TRLX: u32 = 0x0000_0004;
 const OR_EHTR: u32 = 0x0000_0002;
 
-/// OR0 after hard reset: AM = 0, so that bank 0 answers everywhere. [R] MPC860 User's Manual 15.3.
+/// OR0 after hard reset: AM = 0, so that bank 0 answers everywhere. \[R\] MPC860 User's Manual 15.3.
 const OR0_RESET: u32 = 0x0000_0FF4;
 
 const UPM_LOOP: u32 = 0x80;
@@ -38,10 +38,10 @@ const UPM_UTA: u32 = 0x04;
 const UPM_LAST: u32 = 0x01;
 const UPM_WORDS: usize = 64;
 /// An array word before it is programmed: no TA, last. The silicon's content is undefined; a board that forgets to
-/// program the array must not work here. [A]
+/// program the array must not work here. \[A\]
 const UPM_UNPROGRAMMED: u32 = 0xFFFF_FFFF;
 
-/// Start addresses of the patterns in the array. [V] U-Boot board files, MPC860 User's Manual 15.6.
+/// Start addresses of the patterns in the array. \[V\] U-Boot board files, MPC860 User's Manual 15.6.
 const START_SINGLE_READ: usize = 0x00;
 const START_BURST_READ: usize = 0x08;
 const START_SINGLE_WRITE: usize = 0x18;
@@ -50,11 +50,11 @@ const START_REFRESH: usize = 0x30;
 
 /// Passes of the refresh loop when MxMR\[TLF\] is 0, unless a board is told otherwise.
 ///
-/// U-Boot's names ([V] `MAMR_TLFA_16X`) say 16, as for the other loops. The CMPC885 leaves the field 0, with a timer
+/// U-Boot's names (\[V\] `MAMR_TLFA_16X`) say 16, as for the other loops. The CMPC885 leaves the field 0, with a timer
 /// that suits one refresh per period, and there lines fetched in sequence were measured at 18.6 core clocks each: 16
-/// passes take 19 % of the bus and would make a bare 16-clock burst 19.8. So the loop cannot run 16 times there. [M]
+/// passes take 19 % of the bus and would make a bare 16-clock burst 19.8. So the loop cannot run 16 times there. \[M\]
 pub const PASSES_OF_TIMER_LOOP_0: u32 = 1;
-/// Passes of a read or write loop when its field is 0. [V] U-Boot `MAMR_RLFA_16X`.
+/// Passes of a read or write loop when its field is 0. \[V\] U-Boot `MAMR_RLFA_16X`.
 const PASSES_OF_LOOP_0: u32 = 16;
 
 const MXMR_PTE: u32 = 0x0080_0000;
@@ -122,7 +122,8 @@ pub struct MemoryController {
 }
 
 impl MemoryController {
-    /// The state after hard reset; `boot_port` is HRCW\[BPS\] in the position of BR\[PS\], `boot_enabled` is !HRCW\[BDIS\].
+    /// The state after hard reset; `boot_port` is HRCW\[BPS\] in the position of BR\[PS\], `boot_enabled` is
+    /// !HRCW\[BDIS\].
     pub fn new(boot_port: u32, boot_enabled: bool) -> Self {
         let mut br = [0; BANKS];
         let mut or = [0; BANKS];
@@ -406,7 +407,7 @@ fn passes(field: u32, of_zero: u32) -> u32 {
 
 /// The general-purpose machine: 2 clocks and SCY wait states; TRLX doubles the wait states and, with address set-up
 /// (ACS other than 00), adds a clock; a store with CSNT under TRLX ends one clock later; EHTR holds the bus one clock
-/// after a read. [R] MPC860 User's Manual, table of GPCM strobe timing.
+/// after a read. \[R\] MPC860 User's Manual, table of GPCM strobe timing.
 fn general_purpose_clocks(or: u32, write: bool) -> BusClocks {
     let scy = (or >> OR_SCY_SHIFT) & 0xF;
     let relaxed = or & OR_TRLX != 0;

@@ -14,7 +14,10 @@
 //! change something the core can see, [`Bus::next_event`] is the minimum, and [`Bus::advance`] carries all of them
 //! there. Register accesses first advance to their own instant.
 //!
-//! Start reading at [`Soc::read_register`] for the map of the internal registers, at [`external`] for memory, and at
+//! Facts carry a tag where it matters: \[V\] read in a source, \[R\] recalled from a manual, \[M\] measured on real
+//! boards, \[A\] assumed.
+//!
+//! Start reading at `Soc::read_register` for the map of the internal registers, at [`external`] for memory, and at
 //! [`memctl`] for where a cycle's price comes from.
 
 pub mod chip;
@@ -48,16 +51,16 @@ use registers::RegisterFile;
 use siu::{Siu, WatchdogExpiry};
 use timers::{Guarded, Timers};
 
-/// Core clocks of an access to the internal memory map (registers and dual-port RAM): 3 to 5. [A]
+/// Core clocks of an access to the internal memory map (registers and dual-port RAM): 3 to 5. \[A\]
 pub const INTERNAL_ACCESS_CLOCKS: u32 = 4;
 
-/// Bus clocks from the core's request to the start of the memory controller's cycle: arbitration and TS. [A]
+/// Bus clocks from the core's request to the start of the memory controller's cycle: arbitration and TS. \[A\]
 pub const ARBITRATION_BUS_CLOCKS: u32 = 1;
 
 /// The internal memory map as it is decoded.
 const INTERNAL_MAP_BYTES: u32 = 0x1_0000;
 
-/// The hard reset configuration word. Positions [V] MPC8xxFADS BCSR0, encodings [R] MPC860 User's Manual 11.3.
+/// The hard reset configuration word. Positions \[V\] MPC8xxFADS BCSR0, encodings \[R\] MPC860 User's Manual 11.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResetWord(pub u32);
 
@@ -454,7 +457,7 @@ impl Soc {
     }
 
     /// A cycle ended with TEA. With SYPCR\[BME\] = 0 a cycle that nothing answers would hang the bus for ever; there is
-    /// nothing to gain from that here, so it ends like one with the monitor on. [A]
+    /// nothing to gain from that here, so it ends like one with the monitor on. \[A\]
     fn fail(&mut self, address: u32, error: TransferError) -> BusError {
         self.siu.note_transfer_error(error == TransferError::Timeout, false);
         BusError { address }

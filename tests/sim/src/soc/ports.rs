@@ -1,7 +1,8 @@
 //! The parallel ports A to E: direction, assignment and data registers over the levels that the board drives.
 //!
 //! A data register reads the latch where the pin is an output and the board's level where it is an input. Pins given
-//! to a peripheral read like inputs. Source: mpc8xx.md section 5.1; MPC860 User's Manual ch. 33.
+//! to a peripheral read like inputs. Sources: U-Boot
+//! `immap_8xx.h` for the offsets; MPC860 User's Manual ch. 33.
 
 /// A port by its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

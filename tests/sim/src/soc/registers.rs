@@ -1,5 +1,5 @@
 //! The geometry of the internal memory map: where registers begin, how wide they are, and the registers that do
-//! nothing but hold a value. Source: mpc8xx.md section 5.1 (U-Boot `immap_8xx.h`).
+//! nothing but hold a value. Source: U-Boot `immap_8xx.h`.
 
 /// Start and size in bytes of the register that holds `offset`. What is not listed is a row of byte registers.
 pub fn register_at(offset: u32) -> (u32, u32) {
@@ -30,7 +30,7 @@ pub fn register_at(offset: u32) -> (u32, u32) {
 }
 
 /// Whether nothing answers at `offset`: the gap above RSR, which Linux reads to provoke a machine check, and the part
-/// of the decoded 64 KiB that the chip does not use [A].
+/// of the decoded 64 KiB that the chip does not use \[A\].
 pub fn is_hole(offset: u32) -> bool {
     matches!(offset, 0x28C..=0x2FF | 0x4000..)
 }

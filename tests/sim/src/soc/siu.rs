@@ -1,24 +1,25 @@
 //! The system interface unit: configuration, the write-once protection register with watchdog and bus monitor, and the
-//! interrupt controller. Sources: mpc8xx.md sections 5.2 and 5.3; MPC860 User's Manual ch. 11 and 12.
+//! interrupt controller. Sources: Linux `platforms/8xx/pic.c`, U-Boot `mpc8xx.h` and `interrupts.c`, RTEMS
+//! `cpuinit.c`, MPC860 User's Manual ch. 11 and 12.
 
 /// SYPCR\[BME\]: the bus monitor is enabled.
 const SYPCR_BME: u32 = 0x80;
 const SYPCR_SWE: u32 = 0x04;
 const SYPCR_SWRI: u32 = 0x02;
 const SYPCR_SWP: u32 = 0x01;
-/// SYPCR after hard reset: watchdog on with the longest period, reset mode. [R]
+/// SYPCR after hard reset: watchdog on with the longest period, reset mode. \[R\]
 const SYPCR_RESET: u32 = 0xFFFF_FF07;
 
-/// The two stores to SWSR that service the watchdog, in order. [V] U-Boot `mpc8xxx_wdt.c`.
+/// The two stores to SWSR that service the watchdog, in order. \[V\] U-Boot `mpc8xxx_wdt.c`.
 const SERVICE: [u16; 2] = [0x556C, 0xAA39];
 
-/// TESR bits: the kind of cycle that ended with TEA. [R] MPC860 User's Manual 11.6.
+/// TESR bits: the kind of cycle that ended with TEA. \[R\] MPC860 User's Manual 11.6.
 const TESR_IEXT: u32 = 0x2000;
 const TESR_ITMT: u32 = 0x1000;
 const TESR_DEXT: u32 = 0x0020;
 const TESR_DTMT: u32 = 0x0010;
 
-/// The source number that SIVEC shows when nothing is pending. [V] Linux `platforms/8xx/pic.c` treats it as spurious.
+/// The source number that SIVEC shows when nothing is pending. \[V\] Linux `platforms/8xx/pic.c` treats it as spurious.
 const SIVEC_NONE: u32 = 15;
 
 /// Bits of SIPEND that belong to pins; the others are internal levels.
@@ -168,7 +169,7 @@ impl Siu {
         ((self.edges & edge_mode) | (self.pins & !edge_mode) | self.levels) & !self.lost
     }
 
-    /// Whether the external interrupt of the core is active. IRQ0 is not among its sources: it is the NMI. [R]
+    /// Whether the external interrupt of the core is active. IRQ0 is not among its sources: it is the NMI. \[R\]
     pub fn external(&self) -> bool {
         self.sipend() & self.simask & 0x7FFF_0000 != 0
     }

@@ -1,14 +1,15 @@
 //! Time base, decrementer, real-time clock and periodic interrupt timer, and the key registers that guard them.
 //!
-//! Nothing here counts clock by clock: a [`TickClock`] turns core clocks into ticks when somebody asks, and each timer
-//! says when it will next have something to tell. Source: mpc8xx.md sections 5.4 to 5.6.
+//! Nothing here counts clock by clock: a `TickClock` turns core clocks into ticks when somebody asks, and each timer
+//! says when it will next have something to tell. Sources: MPC823
+//! User's Manual 12.6, U-Boot `mpc8xx.h` and `cpu_init.c`, Linux `platforms/8xx/m8xx_setup.c`.
 
 use super::clocks::Clocks;
 
 /// The word that unlocks a guarded register.
 pub const KEY: u32 = 0x55CC_AA33;
 
-/// PITRTCLK, the clock of RTC and PIT. [R]
+/// PITRTCLK, the clock of RTC and PIT. \[R\]
 const PITRTCLK_HZ: u64 = 8192;
 
 const TBSCR_REFA: u16 = 0x80;
@@ -132,7 +133,8 @@ impl Guarded {
 /// The timers of the SIU.
 #[derive(Clone, Debug)]
 pub struct Timers {
-    /// One bit per [`Guarded`] register that is locked. All start unlocked. [A]: it depends on the board's power domains.
+    /// One bit per [`Guarded`] register that is locked. All start unlocked. \[A\]: it depends on the board's power
+    /// domains.
     locked: u16,
     tbscr: u16,
     tbreff: [u32; 2],
@@ -180,7 +182,7 @@ impl Timers {
         self.decrementer = decrementer;
     }
 
-    /// Hard reset. TB and DEC keep their values and stop; RTC goes on. [V] 823UM 12.6.1, [R]
+    /// Hard reset. TB and DEC keep their values and stop; RTC goes on. \[V\] 823UM 12.6.1, \[R\]
     pub fn reset(&mut self, clocks: &Clocks, now: u64) {
         self.advance(now);
         self.locked = 0;

@@ -108,8 +108,8 @@ fn nanoseconds(output: &str, test: &str) -> f64 {
 #[test]
 fn instructions_per_pair_agree_with_an_independent_count() {
     let Some(directory) = kernels() else { return };
-    // Without the cycle model an instruction takes one clock of 132 MHz. The figures are those of shared/linux/README.md:
-    // the kernel's code path interpreted without MMU or caches.
+    // Without the cycle model an instruction takes one clock of 132 MHz. The figures are those of
+    // shared/linux/README.md: the kernel's code path interpreted without MMU or caches.
     for (kernel, expected) in [("vmlinux-16k", 993.0), ("vmlinux-4k", 965.0), ("vmlinux-lean", 934.0)] {
         let arguments = "console=ttyCPM0,115200 n=20000 runs=1 sel=1 halt=1";
         let mut board = boot(&directory, "mpc885ads", kernel, "mpc885ads-min.dtb", arguments);

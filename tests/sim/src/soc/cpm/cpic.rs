@@ -1,4 +1,5 @@
-//! The CPM interrupt controller. Source: mpc8xx.md section 6.9; MPC860 User's Manual ch. 34.
+//! The CPM interrupt controller. Sources: U-Boot `interrupts.c`, Linux `platforms/8xx/cpm1.c`,
+//! MPC860 User's Manual ch. 34.
 
 const CICR_IRL_SHIFT: u32 = 13;
 const CICR_HP_SHIFT: u32 = 8;

@@ -87,8 +87,8 @@ impl Cpm {
     }
 
     /// CPCR\[RST\]: the channels stop, the interrupt controller and the generators stay. The microcode starts again and
-    /// puts its revision where it belongs, which software may have cleared with the rest of the memory: U-Boot does, and
-    /// reads the revision afterwards. [A]
+    /// puts its revision where it belongs, which software may have cleared with the rest of the memory: U-Boot does,
+    /// and reads the revision afterwards. \[A\]
     fn reset_channels(&mut self) {
         self.dpram.write16(REV_NUM, self.microcode_revision);
         self.smc = [Smc::new(PAGE_SMC1), Smc::new(PAGE_SMC2)];

@@ -2,7 +2,8 @@
 //!
 //! Everything software can see lives in the parameter RAM and the buffer descriptors and is read from there each time:
 //! drivers reset a channel by storing to RSTATE, TSTATE and the pointers alone, without a command. Kept here are only
-//! the registers and what is on the wire. Source: mpc8xx.md sections 6.3, 6.4 and 6.8; MPC860 User's Manual ch. 30.
+//! the registers and what is on the wire. Sources: U-Boot `cpm_8xx.h` and `serial_mpc8xx.c`, Linux
+//! `cpm_uart_core.c`, MPC860 User's Manual ch. 30.
 
 use std::collections::VecDeque;
 
@@ -57,7 +58,7 @@ mod parameter {
     pub const RPBASE: u32 = 0x3A;
 }
 
-/// The bit of RSTATE and TSTATE that marks a buffer in progress. The real layout is internal to the CP. [A]
+/// The bit of RSTATE and TSTATE that marks a buffer in progress. The real layout is internal to the CP. \[A\]
 const STATE_BUSY: u32 = 0x0080_0000;
 
 /// Buffer descriptor bits.
@@ -235,7 +236,7 @@ impl Smc {
         std::mem::take(&mut self.dma_error)
     }
 
-    /// The parameter page in use: relocated when RPBASE is not 0. [V] Linux `cpm_uart_core.c`.
+    /// The parameter page in use: relocated when RPBASE is not 0. \[V\] Linux `cpm_uart_core.c`.
     fn parameters(&self, dpram: &DualPortRam) -> u32 {
         match dpram.read16(self.page + parameter::RPBASE) {
             0 => self.page,

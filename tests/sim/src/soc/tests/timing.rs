@@ -20,7 +20,7 @@ fn clocks(name: &str) -> [(u32, u32); 4] {
 
 #[test]
 fn sdram_cycles_follow_the_upm_words() {
-    // mpc8xx.md section 4.4.
+    // (first acknowledge, total) of single read, burst read, single write, burst write, read off the words by hand.
     assert_eq!(clocks("cmpc885"), [(4, 6), (4, 8), (2, 7), (2, 9)]);
     assert_eq!(clocks("mcr3000"), [(4, 5), (4, 8), (2, 6), (2, 9)]);
     assert_eq!(clocks("mpc885ads"), [(4, 5), (4, 8), (2, 4), (2, 7)]);
