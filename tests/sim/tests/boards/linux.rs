@@ -1,7 +1,9 @@
-//! Linux 6.1 for 8xx, unmodified, on the boards. The ready-made kernels lie in `shared/linux/8xx` beside the checkout;
-//! their init program runs eight small measurements and powers off.
+//! Linux 6.1 for 8xx, unmodified, on the boards. The kernels are those that `tests/linux/build` makes of the
+//! distribution's source; their init program runs eight small measurements and powers off. Ready-made ones in
+//! `shared/linux/8xx` beside the checkout serve as well.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use mpc8xx_sim::cpu::{Halt, Stop};
 use mpc8xx_sim::load::fdt::Tree;
@@ -9,14 +11,21 @@ use mpc8xx_sim::load::{HandOver, Image};
 
 use crate::harness::{Board8xx, board, options};
 
+const KERNELS: [&str; 3] = ["vmlinux-16k", "vmlinux-4k", "vmlinux-lean"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// The directory of the kernels; `None`, and a line that says so, when there is none.
 pub fn kernels() -> Option<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/linux/8xx");
-    if directory.join("vmlinux-16k").exists() {
-        return Some(directory);
+    let found = [root().join("target/linux"), root().join("../shared/linux/8xx")]
+        .into_iter()
+        .find(|directory| KERNELS.iter().all(|kernel| directory.join(kernel).exists()));
+    if found.is_none() {
+        println!("skipped: no Linux kernels; `tests/linux/build target/linux` builds them");
     }
-    println!("skipped: no kernels in shared/linux/8xx beside the checkout");
-    None
+    found
 }
 
 /// A board that its U-Boot has left for this kernel. Transmission takes no time, because the init program powers off
@@ -47,10 +56,9 @@ const TESTS: [&str; 8] = [
     "nop2loop ",
 ];
 
-fn runs_all_tests(board_name: &str, kernel: &str, tree: &str) {
-    let Some(directory) = kernels() else { return };
+fn runs_all_tests(directory: &Path, board_name: &str, kernel: &str, tree: &str) {
     let arguments = "console=ttyCPM0,115200 n=20 runs=1 sel=255 halt=1";
-    let mut board = boot(&directory, board_name, kernel, tree, arguments);
+    let mut board = boot(directory, board_name, kernel, tree, arguments);
     let stop = board.run_to_end(60);
     assert!(
         matches!(
@@ -77,19 +85,40 @@ fn runs_all_tests(board_name: &str, kernel: &str, tree: &str) {
     );
 }
 
-#[test]
-fn every_kernel_runs_its_tests_and_halts_on_the_ads() {
-    for kernel in ["vmlinux-16k", "vmlinux-4k", "vmlinux-lean"] {
+fn every_kernel_runs_its_tests(directory: &Path) {
+    for kernel in KERNELS {
         for tree in ["mpc885ads-min.dtb", "mpc885ads.dtb"] {
-            runs_all_tests("mpc885ads", kernel, tree);
+            runs_all_tests(directory, "mpc885ads", kernel, tree);
         }
     }
 }
 
 #[test]
+fn every_kernel_runs_its_tests_and_halts_on_the_ads() {
+    let Some(directory) = kernels() else { return };
+    every_kernel_runs_its_tests(&directory);
+}
+
+#[test]
+#[ignore = "builds Linux from the distribution's source, about a quarter of an hour"]
+fn kernels_built_here_run_their_tests_and_halt_on_the_ads() {
+    let directory = root().join("target/linux");
+    let built = Command::new(root().join("tests/linux/build"))
+        .arg(&directory)
+        .output()
+        .expect("the recipe can run");
+    if !built.status.success() {
+        println!("skipped: no Linux: {}", String::from_utf8_lossy(&built.stderr).trim());
+        return;
+    }
+    every_kernel_runs_its_tests(&directory);
+}
+
+#[test]
 fn kernel_runs_its_tests_on_the_other_boards() {
+    let Some(directory) = kernels() else { return };
     for name in ["cmpc885", "mcr3000"] {
-        runs_all_tests(name, "vmlinux-16k", "mpc885ads-min.dtb");
+        runs_all_tests(&directory, name, "vmlinux-16k", "mpc885ads-min.dtb");
     }
 }
 
@@ -108,8 +137,8 @@ fn nanoseconds(output: &str, test: &str) -> f64 {
 #[test]
 fn instructions_per_pair_agree_with_an_independent_count() {
     let Some(directory) = kernels() else { return };
-    // Without the cycle model an instruction takes one clock of 132 MHz. The figures are those of
-    // shared/linux/README.md: the kernel's code path interpreted without MMU or caches.
+    // Without the cycle model an instruction takes one clock of 132 MHz. The figures come from interpreting the
+    // kernel's code path alone, without MMU, caches or devices.
     for (kernel, expected) in [("vmlinux-16k", 993.0), ("vmlinux-4k", 965.0), ("vmlinux-lean", 934.0)] {
         let arguments = "console=ttyCPM0,115200 n=20000 runs=1 sel=1 halt=1";
         let mut board = boot(&directory, "mpc885ads", kernel, "mpc885ads-min.dtb", arguments);
