@@ -1,6 +1,7 @@
 //! A board with a terminal, run until its output says something.
 
 use mpc8xx_sim::board::{self, Board, Options, leave_as_u_boot};
+use mpc8xx_sim::bus::Bus;
 use mpc8xx_sim::cpu::{Budget, Stop};
 use mpc8xx_sim::load::{Entry, HandOver, Image, start};
 use mpc8xx_sim::machine::Machine;
@@ -84,6 +85,9 @@ impl Board8xx {
                 return;
             }
             let stop = self.machine.run(Budget::clocks(SLICE));
+            if stop != Stop::Budget {
+                self.drain();
+            }
             self.collect();
             if self.output[self.matched..].contains(text) {
                 continue;
@@ -108,7 +112,14 @@ impl Board8xx {
     /// Runs until the machine stops by itself, at most `seconds` of simulated time.
     pub fn run_to_end(&mut self, seconds: u64) -> Stop {
         let stop = self.machine.run(Budget::clocks(seconds * self.machine.bus.core_hz()));
+        self.drain();
         self.collect();
         stop
+    }
+
+    /// Lets what is on the wire arrive after the core has stopped.
+    fn drain(&mut self) {
+        let now = self.machine.cpu.now();
+        self.machine.bus.advance(now + SLICE);
     }
 }

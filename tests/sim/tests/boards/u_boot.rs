@@ -88,6 +88,19 @@ fn banner_names_what_was_found() {
 }
 
 #[test]
+fn countdown_lasts_its_five_seconds() {
+    let (mut options, terminal) = options();
+    let Some(image) = u_boot() else { return };
+    options.flash_content = image.to_vec();
+    let mut board = Board8xx::at_reset(board("mcr3000"), options, terminal);
+    board.expect("autoboot in 5 sec", 20);
+    let start = board.machine.cpu.now();
+    board.expect("Wrong Image Format", 10);
+    let seconds = (board.machine.cpu.now() - start) as f64 / 132e6;
+    assert!((4.95..5.1).contains(&seconds), "{seconds} s by the core clock");
+}
+
+#[test]
 fn memory_and_environment_commands_work() {
     let Some(mut board) = at_prompt() else { return };
     assert!(command(&mut board, "printenv bootcmd", 5).contains("bootcmd=run flashboot"));
@@ -159,6 +172,36 @@ fn bootm_starts_linux_from_memory_with_a_device_tree() {
     board.expect("Linux version 6.1", 20);
     board.expect("Run /init as init process", 20);
     board.expect("INIT Linux", 20);
+}
+
+#[test]
+fn bootm_starts_a_bare_program_from_flash() {
+    let Some(mut board) = at_prompt() else { return };
+    // Sends "~" through the descriptor that U-Boot's console has left at IMMR+0x3808, then halts: lis r4,0xFF00;
+    // ori r4,r4,0x3800; li r5,'~'; stb r5,0x15(r4); li r5,1; sth r5,10(r4); li r5,0xA000; sth r5,8(r4); b .
+    let words = [
+        0x3C80_FF00u32,
+        0x6084_3800,
+        0x38A0_007E,
+        0x98A4_0015,
+        0x38A0_0001,
+        0xB0A4_000A,
+        0x38A0_A000,
+        0xB0A4_0008,
+        0x4800_0000,
+    ];
+    let code: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+    let image = kernel_uimage(&code, 0x0040_0000, 0x0040_0000);
+    board
+        .machine
+        .bus
+        .external_mut()
+        .place(0x0418_0000, &image)
+        .expect("the image fits");
+    board.machine.cpu.forget();
+    board.send("bootm 4180000\r");
+    board.expect("Verifying Checksum ... OK", 10);
+    board.expect("~", 10);
 }
 
 #[test]
