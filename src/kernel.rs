@@ -10,6 +10,8 @@ use crate::measure::clock;
 use crate::mm::{frames, heap};
 use crate::shell::{self, words};
 use crate::symbols::Symbols;
+use crate::uaccess::limit::{self, USER_DS};
+use crate::uaccess::{Recovery, Refused};
 use crate::{arch, initrd, println, syscall, task, uaccess};
 use core::fmt;
 
@@ -23,9 +25,10 @@ const RAM_MIN: u32 = 8 << 20;
 pub fn start() -> ! {
     set_hooks(TrapHooks {
         tick,
-        external: |_| board::external_interrupt(),
+        external,
         user: |frame, cause| task::user_exception(frame, cause),
         fixup,
+        alignment: |frame| uaccess::recover_alignment(frame.nip),
         kernel: kernel_fault,
         caught,
     });
@@ -124,17 +127,44 @@ fn mount(address: u32, size: u32, ram: u32) {
     }
 }
 
+fn external(_: &mut TrapFrame) {
+    let _limit = limit::force_uaccess_begin();
+    board::external_interrupt();
+}
+
 fn tick(frame: &mut TrapFrame) {
+    let _limit = limit::force_uaccess_begin();
+    if frame.window != 0 {
+        uaccess::counters().interrupted();
+    }
     clock::tick(frame);
     board::tick();
     task::tick(frame);
 }
 
 fn fixup(frame: &TrapFrame, access: &Access) -> Option<u32> {
-    uaccess::fixup(frame.nip, access.address, frame.window, access.store)
+    let refused = Refused {
+        nip: frame.nip,
+        address: access.address,
+        window: frame.window,
+        store: access.store,
+    };
+    match uaccess::recover(&refused) {
+        Recovery::Fixup(fixup) => Some(fixup),
+        Recovery::Report(fixup) => {
+            let cause = Cause::Data(*access);
+            println!(
+                "zeronull: warning: user-access routine: {}",
+                Description { frame, cause }
+            );
+            Some(fixup)
+        }
+        Recovery::None => None,
+    }
 }
 
 fn caught(frame: &TrapFrame, cause: Cause) {
+    limit::set_fs(USER_DS);
     println!("zeronull: kernel fault caught: {}", Description { frame, cause });
 }
 

@@ -65,6 +65,16 @@ fn load(address: u32) -> Option<u8> {
     })
 }
 
+/// A load that may leave the checked range, as a word at its end does.
+fn load_unchecked(address: u32) -> Option<u8> {
+    MEMORY.with_borrow(|memory| {
+        memory
+            .pages
+            .get(&(address & !(PAGE - 1)))
+            .map(|page| page.0[(address % PAGE) as usize])
+    })
+}
+
 fn store(address: u32, value: u8) -> bool {
     MEMORY.with_borrow_mut(|memory| {
         let (start, length, write) = memory.window.expect("store to user memory with the window closed");
@@ -126,6 +136,54 @@ pub mod raw {
     /// Clears bytes; returns the residue.
     pub fn clear_user(to: u32, length: u32) -> u32 {
         (0..length).find(|i| !store(to + i, 0)).map_or(0, |done| length - done)
+    }
+
+    /// There is no code to fix up.
+    pub fn nofault_table() -> &'static [Entry] {
+        &[]
+    }
+
+    /// As [`clear_user`].
+    pub fn clear_user_words(to: u32, length: u32) -> u32 {
+        clear_user(to, length)
+    }
+
+    /// As [`clear_user`].
+    pub fn clear_user_bytes(to: u32, length: u32) -> u32 {
+        clear_user(to, length)
+    }
+
+    /// The length with the NUL, `count + 1` without one, `None` after a fault.
+    pub fn strnlen_user(from: u32, count: u32) -> Option<u32> {
+        for index in 0..count {
+            if load(from + index)? == 0 {
+                return Some(index + 1);
+            }
+        }
+        Some(count + 1)
+    }
+
+    /// The word with zeros for what cannot be read.
+    pub fn load_unaligned_zeropad(address: u32) -> Option<u32> {
+        let first = load(address)?;
+        let mut bytes = [first, 0, 0, 0];
+        for (offset, slot) in bytes.iter_mut().enumerate().skip(1) {
+            match super::load_unchecked(address + offset as u32) {
+                Some(byte) => *slot = byte,
+                None => break,
+            }
+        }
+        Some(u32::from_be_bytes(bytes))
+    }
+
+    /// Kernel memory of a host test cannot be read by number.
+    pub fn get_kernel_nofault_1(_: u32) -> Option<u8> {
+        None
+    }
+
+    /// Kernel memory of a host test cannot be read by number.
+    pub fn get_kernel_nofault_4(_: u32) -> Option<u32> {
+        None
     }
 
     /// Copies bytes; returns the residue.

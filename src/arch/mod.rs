@@ -72,6 +72,11 @@ mod linear {
         (&raw const __text_start).addr() as u32..(&raw const __text_end).addr() as u32
     }
 
+    /// Whether an address is an instruction of the image: vectors, head or text.
+    pub fn is_image_text(address: u32) -> bool {
+        (KERNEL_BASE..text().end).contains(&address) && address.is_multiple_of(4)
+    }
+
     /// Section `.symbols`; empty in an image of a single link pass.
     pub fn symbol_blob() -> &'static [u8] {
         let start = &raw const __symbols_start;

@@ -240,23 +240,15 @@ fn preset(words: &[&str]) -> i32 {
 }
 
 fn counters(words: &[&str]) -> i32 {
-    let counters = uaccess::counters();
-    let all = [
-        ("cleared", &counters.cleared),
-        ("copied", &counters.copied),
-        ("windows", &counters.opened),
-    ];
     match words {
         [] => {
-            for (name, counter) in all {
-                println!("{name:<8} {}", counter.get());
+            for (name, value) in uaccess::counters().all() {
+                println!("{name:<17} {value}");
             }
             0
         }
         ["reset"] => {
-            for (_, counter) in all {
-                counter.set(0);
-            }
+            uaccess::counters().reset();
             0
         }
         _ => usage("counters"),

@@ -1,7 +1,7 @@
 //! read, write, their vector forms, open, close, dup2, lseek.
 #![forbid(unsafe_code)]
 
-use super::result;
+use super::{enter, result};
 use crate::addr::UserAddr;
 use crate::errno::Errno;
 use crate::fs::node::{self, Node, PATH_MAX};
@@ -18,6 +18,7 @@ const AT_FDCWD: u32 = -100i32 as u32;
 const IOV_MAX: u32 = 1024;
 
 pub(super) extern "C" fn sys_read<P: Policy>(fd: u32, buffer: u32, count: u32, _: u32, _: u32, _: u32) -> i32 {
+    enter::<P>();
     let read = || {
         let file = task::current().files.fdget(fd)?;
         fs::vfs_read::<P>(file, buffer, count, file.position())
@@ -26,6 +27,7 @@ pub(super) extern "C" fn sys_read<P: Policy>(fd: u32, buffer: u32, count: u32, _
 }
 
 pub(super) extern "C" fn sys_write<P: Policy>(fd: u32, buffer: u32, count: u32, _: u32, _: u32, _: u32) -> i32 {
+    enter::<P>();
     let write = || {
         let file = task::current().files.fdget(fd)?;
         fs::vfs_write::<P>(file, buffer, count, file.position())
@@ -44,6 +46,7 @@ fn transfer_vector<P: Policy>(
     mode: fn(&OpenFile) -> bool,
     transfer: Transfer,
 ) -> Result<u32, Errno> {
+    enter::<P>();
     let file = task::current().files.fdget(fd)?;
     if !mode(file) {
         return Err(Errno::EBADF);
@@ -109,6 +112,7 @@ pub(super) extern "C" fn sys_writev<P: Policy>(fd: u32, vector: u32, count: u32,
 
 /// Relative paths start at `directory`; the working directory (`AT_FDCWD`) is the root.
 fn open<P: Policy>(directory: u32, path: u32, flags: u32) -> Result<u32, Errno> {
+    enter::<P>();
     let mut buffer = alloc::vec![0u8; PATH_MAX];
     let length = strncpy_from_user::<P>(&mut buffer, UserAddr::new(path))? as usize;
     if length == PATH_MAX {

@@ -13,8 +13,9 @@ mod time;
 use crate::arch::ppc::{SYSCALL_COUNT, SyscallEntry, set_syscall_table};
 use crate::arch::single::Single;
 use crate::errno::Errno;
-use crate::policy::{AddressLimit, Counting, Debug, Fast, Policy, RangeCheck, WindowControl};
+use crate::policy::{AddressLimit, Debug, Fast, FastBytes, FastCheck64, FastNoKuap, FastSetFs, FastWords, Policy};
 use crate::task::exec::{self, ExecError};
+use crate::uaccess::limit::{self, USER_DS};
 use core::cell::Cell;
 
 type Table = [SyscallEntry; SYSCALL_COUNT];
@@ -25,6 +26,15 @@ fn result(result: Result<u32, Errno>) -> i32 {
     match result {
         Ok(value) => value as i32,
         Err(error) => -(error.raw() as i32),
+    }
+}
+
+/// Kernel entry under a policy with `set_fs`: whatever limit was left, the call starts with the user limit. Policies
+/// without it have nothing to do.
+#[inline(always)]
+fn enter<P: Policy>() {
+    if P::Limit::HAS_SET_FS {
+        limit::set_fs(USER_DS);
     }
 }
 
@@ -69,7 +79,7 @@ pub struct Preset {
     /// Why it exists.
     pub reason: &'static str,
     /// The values of its axes.
-    pub axes: [&'static str; 4],
+    pub axes: [&'static str; 5],
     table: &'static Table,
     run: RunProgram,
 }
@@ -78,19 +88,22 @@ const fn preset<P: Policy>() -> Preset {
     Preset {
         name: P::NAME,
         reason: P::REASON,
-        axes: [
-            <P::Limit as AddressLimit>::NAME,
-            <P::Check as RangeCheck>::NAME,
-            <P::Window as WindowControl>::NAME,
-            <P::Count as Counting>::NAME,
-        ],
+        axes: P::AXES,
         table: &const { table::<P>() },
         run: exec::run::<P>,
     }
 }
 
 /// All presets; the first is the default.
-pub static PRESETS: [Preset; 2] = [preset::<Fast>(), preset::<Debug>()];
+pub static PRESETS: [Preset; 7] = [
+    preset::<Fast>(),
+    preset::<Debug>(),
+    preset::<FastSetFs>(),
+    preset::<FastCheck64>(),
+    preset::<FastNoKuap>(),
+    preset::<FastWords>(),
+    preset::<FastBytes>(),
+];
 
 static CHOSEN: Single<Cell<usize>> = Single::new(Cell::new(0));
 

@@ -4,14 +4,16 @@
 use super::elf::{ElfError, HEADER_SIZE, PF_R, PF_W, PF_X, Program};
 use super::{INTERRUPTED, RUNNING, current};
 use crate::addr::{PAGE_SIZE, TASK_SIZE};
-use crate::arch::CACHE_LINE;
 use crate::arch::mmu_types::Protection;
 use crate::arch::ppc::user_context;
+use crate::arch::{CACHE_LINE, window};
 use crate::errno::Errno;
 use crate::fs::{node::Node, open_flags};
 use crate::measure::clock::TICK_HZ;
 use crate::mm::AddressSpace;
-use crate::policy::Policy;
+use crate::policy::{Policy, WindowControl};
+use crate::uaccess;
+use crate::uaccess::limit::{self, USER_DS};
 use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::Ordering;
@@ -85,8 +87,16 @@ pub fn run<P: Policy>(name: &'static str, file: &[u8], arguments: &[&str]) -> Re
     *task.space.borrow_mut() = Some(space);
     INTERRUPTED.store(false, Ordering::Relaxed);
     RUNNING.store(true, Ordering::Relaxed);
+    if !P::Window::ENABLED {
+        window::set_kuap(false);
+    }
     let status = user_context::run_user(program.entry, stack);
+    if !P::Window::ENABLED {
+        window::set_kuap(true);
+    }
     RUNNING.store(false, Ordering::Relaxed);
+    uaccess::close_leaked();
+    limit::set_fs(USER_DS);
     task.files.close_all();
     AddressSpace::deactivate();
     *task.space.borrow_mut() = None;

@@ -7,331 +7,194 @@
 //! 3. an access inside it that faults goes on at its fixup, and the [`Residue`] says how many bytes were not done.
 //!
 //! Promises, each with its test: length 0 succeeds for every address up to the limit and fails above it; `done` never
-//! exceeds what moved and is exact to the byte; [`copy_from_user`] zeroes the tail that it could not fill; a fault in the
-//! kernel's own addresses is never fixed up.
+//! exceeds what moved and is exact to the byte; [`copy_from_user`] zeroes the tail that it could not fill; a user address
+//! with the window closed is never fixed up; a kernel address that slipped past the check is reported.
+//!
+//! [`limit`] is the per-thread `addr_limit`, [`nofault`] reads kernel memory that may not be there.
 
+mod copy;
 pub mod extable;
+mod integer;
+pub mod limit;
+pub mod nofault;
+mod range;
 mod raw;
+mod string;
+mod window;
 
-use crate::addr::UserAddr;
-use crate::arch::single::Single;
-use crate::arch::window;
-use crate::errno::Errno;
-use crate::policy::{AddressLimit, Counting, Policy, RangeCheck, WindowControl};
-use core::cell::Cell;
+pub use copy::{
+    Residue, clear_user, copy_from_user, copy_from_user_checked, copy_to_user, copy_to_user_checked, fault_in_readable,
+    fault_in_writeable, raw_copy_from_user,
+};
+pub use integer::{__get_user, __put_user, UserInt, get_user, load_unaligned_zeropad, put_user};
+pub use range::{UserRange, access_ok};
+pub use string::{check_zeroed_user, copy_struct_from_user, strncpy_from_user, strnlen_user};
+pub use window::{Direction, UserAccess, user_access_begin};
 
-/// A range of user addresses that passed [`access_ok`]. Being one proves nothing about mappings or rights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UserRange {
-    start: u32,
-    length: u32,
-}
+use crate::addr::TASK_SIZE;
+use crate::arch;
+use core::sync::atomic::{AtomicU32, Ordering};
 
-/// The one range check: whether all of `[address, address + length)` is user space. Length 0 checks the start alone.
-///
-/// # Errors
-/// `EFAULT`.
-#[inline(always)]
-pub fn access_ok<P: Policy>(address: UserAddr, length: u32) -> Result<UserRange, Errno> {
-    if <P::Check as RangeCheck>::range_ok(address.raw(), length, <P::Limit as AddressLimit>::limit()) {
-        Ok(UserRange {
-            start: address.raw(),
-            length,
-        })
-    } else {
-        Err(Errno::EFAULT)
-    }
-}
-
-impl UserRange {
-    /// First address.
-    pub fn start(&self) -> UserAddr {
-        UserAddr::new(self.start)
-    }
-
-    /// Length in bytes.
-    pub fn len(&self) -> u32 {
-        self.length
-    }
-
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// The first `length` bytes, or all of it if it is shorter.
-    pub fn truncate(&self, length: u32) -> Self {
-        Self {
-            start: self.start,
-            length: self.length.min(length),
-        }
-    }
-
-    /// What is left behind the first `done` bytes (nothing, if there are fewer).
-    pub fn advance(&self, done: u32) -> Self {
-        let done = done.min(self.length);
-        Self {
-            start: self.start + done,
-            length: self.length - done,
-        }
-    }
-}
-
-/// Bytes that were **not** copied or cleared, as the assembly counts them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "ignoring the residue claims bytes that were never moved"]
-pub struct Residue(u32);
-
-impl Residue {
-    /// The count.
-    pub fn bytes(self) -> u32 {
-        self.0
-    }
-
-    /// Nothing was left over.
-    pub fn is_done(self) -> bool {
-        self.0 == 0
-    }
-
-    /// What a system call answers for a transfer of `length` bytes: the bytes moved, or `EFAULT` if none were although
-    /// some were asked for.
-    ///
-    /// # Errors
-    /// `EFAULT`.
-    #[inline(always)]
-    pub fn count(self, length: u32) -> Result<u32, Errno> {
-        if self.0 != 0 && self.0 == length {
-            Err(Errno::EFAULT)
-        } else {
-            Ok(length - self.0)
-        }
-    }
-}
-
-/// Debug counters of the policies that run them.
+/// Debug counters. Bytes and windows are counted by the policies that do so, the rest always, since it never happens on
+/// the measured path.
 pub struct Counters {
-    /// Bytes that `clear_user` cleared.
-    pub cleared: Cell<u64>,
-    /// Bytes that copies moved, both directions.
-    pub copied: Cell<u64>,
-    /// Windows opened.
-    pub opened: Cell<u64>,
+    cleared: [AtomicU32; 2],
+    copied: [AtomicU32; 2],
+    opened: AtomicU32,
+    nested: AtomicU32,
+    leaked: AtomicU32,
+    at_interrupt: AtomicU32,
+    alignment: AtomicU32,
+    kernel_address: AtomicU32,
 }
 
-static COUNTERS: Single<Counters> = Single::new(Counters {
-    cleared: Cell::new(0),
-    copied: Cell::new(0),
-    opened: Cell::new(0),
-});
+static COUNTERS: Counters = Counters {
+    cleared: [const { AtomicU32::new(0) }; 2],
+    copied: [const { AtomicU32::new(0) }; 2],
+    opened: AtomicU32::new(0),
+    nested: AtomicU32::new(0),
+    leaked: AtomicU32::new(0),
+    at_interrupt: AtomicU32::new(0),
+    alignment: AtomicU32::new(0),
+    kernel_address: AtomicU32::new(0),
+};
 
 /// The debug counters.
 pub fn counters() -> &'static Counters {
-    COUNTERS.get()
+    &COUNTERS
 }
 
-#[inline(always)]
-fn count<P: Policy>(counter: &Cell<u64>, bytes: u32) {
-    if P::Count::ENABLED {
-        counter.set(counter.get() + u64::from(bytes));
+fn bump(counter: &AtomicU32) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+/// Adds to a 64-bit count kept as two words, low first; only thread context counts bytes.
+fn add(counter: &[AtomicU32; 2], bytes: u32) {
+    let (low, carry) = counter[0].load(Ordering::Relaxed).overflowing_add(bytes);
+    counter[0].store(low, Ordering::Relaxed);
+    if carry {
+        bump(&counter[1]);
     }
 }
 
-/// Which way data goes through an open window.
+impl Counters {
+    fn cleared(&self, bytes: u32) {
+        add(&self.cleared, bytes);
+    }
+
+    fn copied(&self, bytes: u32) {
+        add(&self.copied, bytes);
+    }
+
+    fn opened(&self, already_open: bool) {
+        bump(&self.opened);
+        if already_open {
+            self.nested();
+        }
+    }
+
+    fn nested(&self) {
+        bump(&self.nested);
+    }
+
+    /// An interrupt came while the window was open.
+    pub fn interrupted(&self) {
+        bump(&self.at_interrupt);
+    }
+
+    /// Name and value of each.
+    pub fn all(&self) -> [(&'static str, u64); 8] {
+        let one = |counter: &AtomicU32| u64::from(counter.load(Ordering::Relaxed));
+        let two = |counter: &[AtomicU32; 2]| one(&counter[1]) << 32 | one(&counter[0]);
+        [
+            ("bytes cleared", two(&self.cleared)),
+            ("bytes copied", two(&self.copied)),
+            ("windows opened", one(&self.opened)),
+            ("windows nested", one(&self.nested)),
+            ("windows leaked", one(&self.leaked)),
+            ("open at interrupt", one(&self.at_interrupt)),
+            ("alignment fixups", one(&self.alignment)),
+            ("kernel addresses", one(&self.kernel_address)),
+        ]
+    }
+
+    /// All back to 0.
+    pub fn reset(&self) {
+        for pair in [&self.cleared, &self.copied] {
+            pair.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        }
+        for counter in [
+            &self.opened,
+            &self.nested,
+            &self.leaked,
+            &self.at_interrupt,
+            &self.alignment,
+            &self.kernel_address,
+        ] {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Closes a window that something left open, and counts it: called where none can be.
+pub fn close_leaked() {
+    if arch::window::is_open() {
+        bump(&COUNTERS.leaked);
+        arch::window::close();
+    }
+}
+
+/// A refused access of the kernel.
+pub struct Refused {
+    /// pc of the access.
+    pub nip: u32,
+    /// The address, where the hardware gave a valid one.
+    pub address: Option<u32>,
+    /// The window as the trap entry found it.
+    pub window: u32,
+    /// Whether it was a store.
+    pub store: bool,
+}
+
+/// What becomes of a refused access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    /// The kernel loads from user memory.
-    Read,
-    /// The kernel stores to user memory.
-    Write,
+pub enum Recovery {
+    /// Go on here.
+    Fixup(u32),
+    /// Go on here, and report: a user-access routine met a kernel address, which the range check should have refused.
+    Report(u32),
+    /// Nothing knows this access: a fault of the kernel.
+    None,
 }
 
-/// Proof that the window is open over a range; closed on drop.
-struct Window<'a, P: Policy> {
-    range: &'a UserRange,
-    policy: core::marker::PhantomData<P>,
-}
-
-impl<'a, P: Policy> Window<'a, P> {
-    #[inline(always)]
-    fn open(range: &'a UserRange, direction: Direction) -> Self {
-        if P::Window::ENABLED {
-            count::<P>(&counters().opened, 1);
-            window::open(range.start, range.length, direction == Direction::Write);
-        }
-        Self {
-            range,
-            policy: core::marker::PhantomData,
-        }
+/// Decides by pc, address and window. A user address needs an entry of the user table and the window open over it; a
+/// kernel address an entry of the nofault table, or is reported.
+pub fn recover(access: &Refused) -> Recovery {
+    let is_kernel = access.address.is_some_and(|address| address >= TASK_SIZE);
+    if is_kernel && let Some(fixup) = extable::search(raw::nofault_table(), access.nip) {
+        return Recovery::Fixup(fixup);
     }
-}
-
-impl<P: Policy> Drop for Window<'_, P> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if P::Window::ENABLED {
-            window::close();
-        }
-    }
-}
-
-/// Clears user memory.
-#[inline(always)]
-pub fn clear_user<P: Policy>(range: &UserRange) -> Residue {
-    if range.length == 0 {
-        return Residue(0);
-    }
-    let open = Window::<P>::open(range, Direction::Write);
-    let residue = raw::clear_user(open.range.start, range.length);
-    drop(open);
-    count::<P>(&counters().cleared, range.length - residue);
-    Residue(residue)
-}
-
-/// Copies `source` to the start of `range`; the shorter of the two sets the length.
-pub fn copy_to_user<P: Policy>(range: &UserRange, source: &[u8]) -> Residue {
-    let range = range.truncate(u32::try_from(source.len()).unwrap_or(u32::MAX));
-    if range.length == 0 {
-        return Residue(0);
-    }
-    let open = Window::<P>::open(&range, Direction::Write);
-    let residue = raw::copy_to_user(open.range.start, &source[..range.length as usize]);
-    drop(open);
-    count::<P>(&counters().copied, range.length - residue);
-    Residue(residue)
-}
-
-/// Copies the start of `range` to `target`; the shorter of the two sets the length. The tail of that length which could
-/// not be filled is zeroed, so that no stale kernel bytes are taken for user data.
-pub fn copy_from_user<P: Policy>(target: &mut [u8], range: &UserRange) -> Residue {
-    let range = range.truncate(u32::try_from(target.len()).unwrap_or(u32::MAX));
-    let residue = raw_copy_from_user::<P>(&mut target[..range.length as usize], &range);
-    if !residue.is_done() {
-        let done = (range.length - residue.0) as usize;
-        target[done..range.length as usize].fill(0);
-    }
-    residue
-}
-
-/// [`copy_from_user`] without the zeroed tail: bytes of `target` beyond what was copied keep their values.
-pub fn raw_copy_from_user<P: Policy>(target: &mut [u8], range: &UserRange) -> Residue {
-    let range = range.truncate(u32::try_from(target.len()).unwrap_or(u32::MAX));
-    if range.length == 0 {
-        return Residue(0);
-    }
-    let open = Window::<P>::open(&range, Direction::Read);
-    let residue = raw::copy_from_user(&mut target[..range.length as usize], open.range.start);
-    drop(open);
-    count::<P>(&counters().copied, range.length - residue);
-    Residue(residue)
-}
-
-/// An integer that moves between kernel and user memory in one access each (8 bytes: in two, high word first).
-pub trait UserInt: Copy {
-    /// Reads one at a checked user address; the window is open. `None` after a fault.
-    fn get(address: u32) -> Option<Self>;
-    /// Writes one; `false` after a fault.
-    fn put(address: u32, value: Self) -> bool;
-}
-
-impl UserInt for u8 {
-    fn get(address: u32) -> Option<Self> {
-        raw::get_user_1(address)
-    }
-    fn put(address: u32, value: Self) -> bool {
-        raw::put_user_1(address, value)
-    }
-}
-
-impl UserInt for u16 {
-    fn get(address: u32) -> Option<Self> {
-        raw::get_user_2(address)
-    }
-    fn put(address: u32, value: Self) -> bool {
-        raw::put_user_2(address, value)
-    }
-}
-
-impl UserInt for u32 {
-    fn get(address: u32) -> Option<Self> {
-        raw::get_user_4(address)
-    }
-    fn put(address: u32, value: Self) -> bool {
-        raw::put_user_4(address, value)
-    }
-}
-
-impl UserInt for u64 {
-    fn get(address: u32) -> Option<Self> {
-        let high = raw::get_user_4(address)?;
-        let low = raw::get_user_4(address + 4)?;
-        Some(u64::from(high) << 32 | u64::from(low))
-    }
-    fn put(address: u32, value: Self) -> bool {
-        raw::put_user_4(address, (value >> 32) as u32) && raw::put_user_4(address + 4, value as u32)
-    }
-}
-
-/// Reads one integer from user memory, at any alignment.
-///
-/// # Errors
-/// `EFAULT` if the range check or the access fails.
-pub fn get_user<P: Policy, T: UserInt>(address: UserAddr) -> Result<T, Errno> {
-    let range = access_ok::<P>(address, size_of::<T>() as u32)?;
-    let open = Window::<P>::open(&range, Direction::Read);
-    T::get(open.range.start).ok_or(Errno::EFAULT)
-}
-
-/// Writes one integer to user memory, at any alignment. After a fault in the second half of an 8-byte value the first
-/// half may have been written.
-///
-/// # Errors
-/// `EFAULT` if the range check or the access fails.
-pub fn put_user<P: Policy, T: UserInt>(address: UserAddr, value: T) -> Result<(), Errno> {
-    let range = access_ok::<P>(address, size_of::<T>() as u32)?;
-    let open = Window::<P>::open(&range, Direction::Write);
-    if T::put(open.range.start, value) {
-        Ok(())
-    } else {
-        Err(Errno::EFAULT)
-    }
-}
-
-/// Copies a string: up to the NUL, which is copied too, or `target.len()` bytes if none comes before. Returns the length
-/// without the NUL; equal to `target.len()` if there was none. Bytes behind the NUL are neither read nor written.
-///
-/// # Errors
-/// `EFAULT` if the string runs into an unmapped page or beyond the limit of user space before its end.
-pub fn strncpy_from_user<P: Policy>(target: &mut [u8], address: UserAddr) -> Result<u32, Errno> {
-    let wanted = u32::try_from(target.len()).unwrap_or(u32::MAX);
-    if wanted == 0 {
-        return Ok(0);
-    }
-    let limit = <P::Limit as AddressLimit>::limit();
-    if address.raw() > limit {
-        return Err(Errno::EFAULT);
-    }
-    let room = limit - address.raw();
-    let reachable = if wanted - 1 <= room { wanted } else { room + 1 };
-    let range = UserRange {
-        start: address.raw(),
-        length: reachable,
+    let Some(fixup) = extable::search(raw::exception_table(), access.nip) else {
+        return Recovery::None;
     };
-    let open = Window::<P>::open(&range, Direction::Read);
-    let length = raw::strncpy_from_user(&mut target[..reachable as usize], open.range.start).ok_or(Errno::EFAULT)?;
-    if length == reachable && reachable < wanted {
-        Err(Errno::EFAULT)
+    if is_kernel {
+        bump(&COUNTERS.kernel_address);
+        return Recovery::Report(fixup);
+    }
+    let is_covered = match access.address {
+        Some(address) => arch::window::covers(access.window, address, access.store),
+        None => access.window != 0,
+    };
+    if is_covered {
+        Recovery::Fixup(fixup)
     } else {
-        Ok(length)
+        Recovery::None
     }
 }
 
-/// The fixup of a refused kernel access, by the three conditions: the pc has an entry, the address is a user address (or
-/// unknown, where the hardware does not say), and the window that was open covered it.
-pub fn fixup(nip: u32, address: Option<u32>, window: u32, store: bool) -> Option<u32> {
+/// An alignment exception: a cache-block clear on memory that is not cached, or not by write-back, goes on bytewise.
+pub fn recover_alignment(nip: u32) -> Option<u32> {
     let fixup = extable::search(raw::exception_table(), nip)?;
-    let covered = match address {
-        Some(address) => window::covers(window, address, store),
-        None => window != 0,
-    };
-    covered.then_some(fixup)
+    bump(&COUNTERS.alignment);
+    Some(fixup)
 }

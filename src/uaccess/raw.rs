@@ -10,6 +10,8 @@ mod imp {
     unsafe extern "C" {
         fn __copy_tofrom_user(to: u32, from: u32, length: u32) -> u32;
         fn __arch_clear_user(to: u32, length: u32) -> u32;
+        fn __clear_user_words(to: u32, length: u32) -> u32;
+        fn __clear_user_bytes(to: u32, length: u32) -> u32;
         fn __get_user_1(address: u32) -> u64;
         fn __get_user_2(address: u32) -> u64;
         fn __get_user_4(address: u32) -> u64;
@@ -17,13 +19,27 @@ mod imp {
         fn __put_user_2(address: u32, value: u32) -> u32;
         fn __put_user_4(address: u32, value: u32) -> u32;
         fn __strncpy_from_user(to: u32, from: u32, count: u32) -> u32;
+        fn __strnlen_user(from: u32, count: u32) -> u32;
+        fn __load_unaligned_zeropad(address: u32) -> u64;
+        fn __get_kernel_nofault_1(address: u32) -> u64;
+        fn __get_kernel_nofault_4(address: u32) -> u64;
         static __ex_table_start: Entry;
         static __ex_table_end: Entry;
+        static __ex_table_nofault_start: Entry;
+        static __ex_table_nofault_end: Entry;
     }
 
+    /// Entries of accesses to user memory.
     pub fn exception_table() -> &'static [Entry] {
-        let start = &raw const __ex_table_start;
-        let end = &raw const __ex_table_end;
+        table(&raw const __ex_table_start, &raw const __ex_table_end)
+    }
+
+    /// Entries of accesses to kernel memory that may not be there.
+    pub fn nofault_table() -> &'static [Entry] {
+        table(&raw const __ex_table_nofault_start, &raw const __ex_table_nofault_end)
+    }
+
+    fn table(start: *const Entry, end: *const Entry) -> &'static [Entry] {
         let count = (end.addr() - start.addr()) / size_of::<Entry>();
         // SAFETY: link.ld puts whole entries between the two symbols, in read-only memory.
         unsafe { core::slice::from_raw_parts(start, count) }
@@ -33,6 +49,16 @@ mod imp {
     pub fn clear_user(to: u32, length: u32) -> u32 {
         // SAFETY: the range is user space, where no Rust object lives; faults are fixed up.
         unsafe { __arch_clear_user(to, length) }
+    }
+
+    pub fn clear_user_words(to: u32, length: u32) -> u32 {
+        // SAFETY: as in `clear_user`.
+        unsafe { __clear_user_words(to, length) }
+    }
+
+    pub fn clear_user_bytes(to: u32, length: u32) -> u32 {
+        // SAFETY: as in `clear_user`.
+        unsafe { __clear_user_bytes(to, length) }
     }
 
     pub fn copy_to_user(to: u32, source: &[u8]) -> u32 {
@@ -79,6 +105,28 @@ mod imp {
         unsafe { __put_user_4(address, value) == 0 }
     }
 
+    /// `None` after a fault; more than `count` if there is no NUL.
+    pub fn strnlen_user(from: u32, count: u32) -> Option<u32> {
+        // SAFETY: loads from user space; faults are fixed up.
+        let length = unsafe { __strnlen_user(from, count) };
+        (length != 0).then_some(length)
+    }
+
+    pub fn load_unaligned_zeropad(address: u32) -> Option<u32> {
+        // SAFETY: loads from user space; faults are fixed up.
+        got(unsafe { __load_unaligned_zeropad(address) })
+    }
+
+    pub fn get_kernel_nofault_1(address: u32) -> Option<u8> {
+        // SAFETY: a load whose fault is fixed up; the value is plain bytes.
+        got(unsafe { __get_kernel_nofault_1(address) }).map(|value| value as u8)
+    }
+
+    pub fn get_kernel_nofault_4(address: u32) -> Option<u32> {
+        // SAFETY: as in `get_kernel_nofault_1`.
+        got(unsafe { __get_kernel_nofault_4(address) })
+    }
+
     pub fn strncpy_from_user(target: &mut [u8], from: u32) -> Option<u32> {
         // SAFETY: the target is a live, exclusive slice of `count` bytes; the source is user space; faults are fixed up.
         let length = unsafe { __strncpy_from_user(target.as_mut_ptr().addr() as u32, from, target.len() as u32) };
@@ -89,7 +137,4 @@ mod imp {
 #[cfg(not(target_os = "none"))]
 use crate::arch::host::raw as imp;
 
-pub(super) use imp::{
-    clear_user, copy_from_user, copy_to_user, exception_table, get_user_1, get_user_2, get_user_4, put_user_1,
-    put_user_2, put_user_4, strncpy_from_user,
-};
+pub(super) use imp::*;

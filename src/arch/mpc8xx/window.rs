@@ -31,6 +31,15 @@ pub fn close() {
     unsafe { spr::mtspr::<MD_AP>(CLOSED) };
 }
 
+/// Makes user memory unreachable outside a window (the rule), or reachable always, for kernels without KUAP.
+pub fn set_kuap(enabled: bool) {
+    if enabled {
+        close();
+    } else {
+        open(0, 1, true);
+    }
+}
+
 /// Whether it is open.
 pub fn is_open() -> bool {
     spr::mfspr::<MD_AP>() != CLOSED

@@ -10,6 +10,15 @@
 	.popsection
 .endm
 
+# The same for an access to kernel memory that may not be there; a table of its own.
+.macro EX_NOFAULT fixup, insn:vararg
+9:	\insn
+	.pushsection .ex_table_nofault, "a"
+	.balign 4
+	.long 9b, \fixup
+	.popsection
+.endm
+
 .macro FUNC name
 	.global \name
 	.type \name, @function

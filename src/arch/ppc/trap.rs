@@ -85,6 +85,8 @@ pub struct TrapHooks {
     pub user: fn(&mut TrapFrame, Cause),
     /// A kernel access was refused: returns where to go on if the access has a fixup.
     pub fixup: fn(&TrapFrame, &Access) -> Option<u32>,
+    /// The kernel accessed memory in a way that the hardware leaves to software: returns where to go on.
+    pub alignment: fn(&TrapFrame) -> Option<u32>,
     /// A kernel fault that nothing recovers; ends the firmware with a report.
     pub kernel: fn(&TrapFrame, Cause) -> !,
     /// A kernel fault that a test provoked and [`super::user_context::catch`] recovers.
@@ -120,9 +122,12 @@ extern "C" fn trap_dispatch(frame: &mut TrapFrame) {
     if frame.from_user() {
         return (hooks.user)(frame, cause);
     }
-    if let Cause::Data(access) = &cause
-        && let Some(fixup) = (hooks.fixup)(frame, access)
-    {
+    let fixup = match &cause {
+        Cause::Data(access) => (hooks.fixup)(frame, access),
+        Cause::Alignment => (hooks.alignment)(frame),
+        _ => None,
+    };
+    if let Some(fixup) = fixup {
         frame.nip = fixup;
         return;
     }

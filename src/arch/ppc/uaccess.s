@@ -121,6 +121,41 @@ FUNC __arch_clear_user
 	blr
 END __arch_clear_user
 
+# fn __clear_user_words(to: r3, length: r4) -> residue
+# Without dcbz: for memory that is not cached, and to compare with. Clobbers r0, r3–r7, CTR, CR0.
+FUNC __clear_user_words
+	add	%r5, %r3, %r4
+	li	%r0, 0
+	neg	%r6, %r3
+	andi.	%r6, %r6, 3
+	cmplw	%cr1, %r6, %r4
+	beq	2f
+	bge	%cr1, .Lclear_bytes
+	mtctr	%r6
+1:	EX .Lclear_bytes, stb %r0, 0(%r3)
+	addi	%r3, %r3, 1
+	bdnz	1b
+2:	subf	%r4, %r3, %r5
+	srwi.	%r6, %r4, 4
+	beq	.Lclear_words
+	mtctr	%r6
+3:	EX .Lclear_bytes, stw %r0, 0(%r3)
+	EX .Lclear_bytes, stw %r0, 4(%r3)
+	EX .Lclear_bytes, stw %r0, 8(%r3)
+	EX .Lclear_bytes, stw %r0, 12(%r3)
+	addi	%r3, %r3, 16
+	bdnz	3b
+	b	.Lclear_words
+END __clear_user_words
+
+# fn __clear_user_bytes(to: r3, length: r4) -> residue
+# Clobbers r0, r3–r5, CTR, CR0.
+FUNC __clear_user_bytes
+	add	%r5, %r3, %r4
+	li	%r0, 0
+	b	.Lclear_bytes
+END __clear_user_bytes
+
 # fn __get_user_N(address: r3) -> (fault: r3, value: r4): fault is 0 or 1, the value is 0 after a fault.
 .macro GET_USER name, insn
 FUNC \name
@@ -172,3 +207,49 @@ FUNC __strncpy_from_user
 	li	%r3, -1
 	blr
 END __strncpy_from_user
+
+# fn __strnlen_user(from: r3, count: r4) -> length with the NUL, count + 1 if there is none, 0 on a fault.
+# Clobbers r5, r6, CTR, CR0.
+FUNC __strnlen_user
+	mr	%r5, %r3
+	mtctr	%r4
+1:	EX .Lstrnlen_fault, lbz %r6, 0(%r3)
+	cmplwi	%r6, 0
+	addi	%r3, %r3, 1
+	beq	2f
+	bdnz	1b
+	addi	%r3, %r3, 1
+2:	subf	%r3, %r5, %r3
+	blr
+.Lstrnlen_fault:
+	li	%r3, 0
+	blr
+END __strnlen_user
+
+# fn __load_unaligned_zeropad(address: r3) -> (fault: r3, word: r4)
+# If the word crosses into a page that cannot be read, the aligned word around its start is read instead and shifted, so
+# that the missing bytes are 0. Clobbers r5, r6.
+FUNC __load_unaligned_zeropad
+	EX 1f, lwz %r4, 0(%r3)
+	li	%r3, 0
+	blr
+1:	rlwinm	%r5, %r3, 0, 0, 29
+	rlwinm	%r6, %r3, 3, 27, 28
+	EX .Lget_fault, lwz %r4, 0(%r5)
+	slw	%r4, %r4, %r6
+	li	%r3, 0
+	blr
+END __load_unaligned_zeropad
+
+# fn __get_kernel_nofault_N(address: r3) -> (fault: r3, value: r4), for kernel addresses; no window.
+FUNC __get_kernel_nofault_1
+	EX_NOFAULT .Lget_fault, lbz %r4, 0(%r3)
+	li	%r3, 0
+	blr
+END __get_kernel_nofault_1
+
+FUNC __get_kernel_nofault_4
+	EX_NOFAULT .Lget_fault, lwz %r4, 0(%r3)
+	li	%r3, 0
+	blr
+END __get_kernel_nofault_4

@@ -210,8 +210,13 @@ pub fn map_kernel(ram: u32, walk: Walk) -> PhysAddr {
 
 /// Makes text, constants and `ro_after_init` read-only. To be called once, when start-up has written all it had to.
 pub fn seal() {
-    // SAFETY: same block, same memory; nothing writes there any more. The block is off for two instructions that touch
-    // no memory: QEMU drops cached translations only when an upper word changes.
+    set_image_block(BAT_READ_ONLY_LOWER);
+}
+
+/// Sets the rights of the data block over the image.
+fn set_image_block(lower: u32) {
+    // SAFETY: same block, same memory; callers write there only what they may. The block is off for two instructions
+    // that touch no memory: QEMU drops cached translations only when an upper word changes.
     unsafe {
         asm!(
             "sync",
@@ -220,11 +225,28 @@ pub fn seal() {
             "mtspr 536, {upper}",
             "isync",
             off = in(reg) 0,
-            lower = in(reg) BAT_READ_ONLY_LOWER,
+            lower = in(reg) lower,
             upper = in(reg) KERNEL_BASE | BAT_512K | BAT_SUPERVISOR,
             options(nostack, preserves_flags),
         );
     }
+}
+
+/// Replaces one instruction of the kernel's text (code patching, arch/powerpc/lib/code-patching.c): makes the image
+/// writable for one store, then carries the line to memory and out of the instruction cache.
+pub fn patch_instruction(address: usize, instruction: u32) {
+    assert!(
+        super::super::is_image_text(address as u32),
+        "patch at {address:#x} outside the kernel's text"
+    );
+    spr::without_interrupts(|| {
+        set_image_block(BAT_RAM_LOWER);
+        // SAFETY: the word is an instruction of the kernel that is not being executed: interrupts are off, and this function
+        // is not what is patched.
+        unsafe { core::ptr::without_provenance_mut::<u32>(address).write_volatile(instruction) };
+        super::super::flush_instruction_range(address, 4);
+        set_image_block(BAT_READ_ONLY_LOWER);
+    });
 }
 
 /// The kernel's own table, active while no program exists. User tables copy its upper part.

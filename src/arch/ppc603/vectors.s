@@ -121,6 +121,8 @@ instruction_storage:
 # registers by then. SRR0 and SRR1 of the caller travel in r11 and r12, which the ABI does not preserve. The kernel's MSR is
 # the user's without PR.
 	.org 0xc00
+	.global	kuap_patch_site
+kuap_patch_site:
 	lis	%r10, {SEGMENT1_KERNEL_HIGH}
 	mfsrr0	%r11
 	mtsr	1, %r10

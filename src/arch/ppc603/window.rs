@@ -49,6 +49,19 @@ pub fn close() {
     unsafe { user_access_window.0.get().write_volatile(0) };
 }
 
+/// Makes user memory unreachable outside a window (the rule), or reachable always, for kernels without KUAP: what system
+/// calls set segment 1 to is patched. Not for use while a window is open.
+pub fn set_kuap(enabled: bool) {
+    unsafe extern "C" {
+        static kuap_patch_site: u32;
+    }
+    let value = if enabled { CLOSED } else { OPEN };
+    write_segments(0, 7, value);
+    // lis r10, value
+    let instruction = 0x3d40_0000 | value >> 16 | 1;
+    super::mmu::patch_instruction((&raw const kuap_patch_site).addr(), instruction);
+}
+
 /// Whether a window is open.
 pub fn is_open() -> bool {
     // SAFETY: see `State`.
