@@ -22,8 +22,8 @@
 .endm
 
 # NRI clears EE and RI whatever is written to it.
-.macro SYSCALL_DISABLE_INTERRUPTS msr
-	mtspr	{SPR_NRI}, \msr
+.macro SYSCALL_DISABLE_INTERRUPTS scratch
+	mtspr	{SPR_NRI}, \scratch
 .endm
 
 # MD_AP is the state of the window. Clobbers r4, r5.
@@ -60,17 +60,17 @@
 	TRAP 0x900
 
 # System call: straight to transfer_to_syscall with interrupts enabled; everything that an interrupt may clobber is in
-# registers by then. The kernel's MSR is the user's without PR.
+# registers by then.
 	.org 0xc00
-	mfsrr1	%r12
-	mr	%r10, %r1
 	mfsrr0	%r11
 	lis	%r9, transfer_to_syscall@ha
+	lis	%r12, {MSR_KERNEL_HIGH_ADJUSTED}
+	mr	%r10, %r1
 	addi	%r9, %r9, transfer_to_syscall@l
+	addi	%r12, %r12, {MSR_KERNEL_INTERRUPTIBLE} - 0x10000
 	mfsprg	%r1, 2
 	mtsrr0	%r9
-	rlwinm	%r9, %r12, 0, 18, 16
-	mtsrr1	%r9
+	mtsrr1	%r12
 	rfi
 
 	TRAP 0xd00

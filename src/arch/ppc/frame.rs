@@ -46,13 +46,11 @@ pub struct SyscallFrame {
     pub r1: u32,
     /// User pc behind `sc`.
     pub nip: u32,
-    /// User MSR.
-    pub msr: u32,
     /// User condition register.
     pub cr: u32,
     /// User link register.
     pub lr: u32,
-    padding: u32,
+    padding: [u32; 2],
 }
 
 /// Size of [`SyscallFrame`].

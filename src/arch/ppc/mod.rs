@@ -8,8 +8,6 @@ pub mod user_context;
 
 pub use frame::TrapFrame;
 
-use core::sync::atomic::AtomicPtr;
-
 /// Entries of a system call table; numbers from here on are ENOSYS. Linux 6.1 knows 451, none of which above 403
 /// (`clock_gettime64`) has a place here.
 pub const SYSCALL_COUNT: usize = 404;
@@ -17,15 +15,17 @@ pub const SYSCALL_COUNT: usize = 404;
 /// A system call as the entry code calls it: r3–r8 in, a count or a negative error number out.
 pub type SyscallEntry = extern "C" fn(u32, u32, u32, u32, u32, u32) -> i32;
 
-/// The table in force; the entry code loads it on every system call, so choosing a policy is this one store.
-#[unsafe(no_mangle)]
-#[allow(non_upper_case_globals, reason = "the assembly names it so")]
-static syscall_table: AtomicPtr<[SyscallEntry; SYSCALL_COUNT]> = AtomicPtr::new(core::ptr::null_mut());
-
-/// Makes `table` the system call table from the next system call on.
+/// Makes `table` the system call table from the next system call on, by patching its address into the entry code.
 pub fn set_syscall_table(table: &'static [SyscallEntry; SYSCALL_COUNT]) {
-    let table: *const _ = table;
-    syscall_table.store(table.cast_mut(), core::sync::atomic::Ordering::Relaxed);
+    unsafe extern "C" {
+        static syscall_table_patch_site: [u32; 2];
+    }
+    let address = table.as_ptr().addr() as u32;
+    let site = (&raw const syscall_table_patch_site).addr();
+    // addis r12, r12, high adjusted; lwz r12, low(r12)
+    let high = address.wrapping_add(0x8000) >> 16;
+    super::mmu::patch_instruction(site, 0x3d8c_0000 | high);
+    super::mmu::patch_instruction(site + 4, 0x818c_0000 | address & 0xffff);
 }
 
 /// MSR bits (Programming Environments Manual, chapter 2).

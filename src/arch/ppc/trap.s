@@ -105,48 +105,55 @@ trap_exit:
 END trap_virtual
 
 # The system call path, entered from the family's vector with translation on and interrupts enabled:
-#   r0 number, r3–r8 arguments, r10 user r1, r11 user pc, r12 user MSR, r1 = empty kernel stack; CR and LR as user code left
-#   them.
+#   r0 number, r3–r8 arguments, r10 user r1, r11 user pc, r1 = empty kernel stack; CR and LR as user code left them.
+# The MSR of user code is always the same, so it is not kept.
 # As the Linux ABI has it, r0, r4–r12, CTR and XER are not preserved; all else is: r13–r31 by the callee's own
 # convention. Result in r3; CR0[SO] set and r3 = errno on failure.
+# The table's address is in two instructions, which set_syscall_table patches. Loads stand apart from their uses.
 FUNC transfer_to_syscall
 	mfcr	%r9
+	slwi	%r12, %r0, 2
 	stw	%r10, {SYSCALL_R1}(%r1)
+	cmplwi	%r0, {SYSCALL_COUNT}
 	stw	%r9, {SYSCALL_CR}(%r1)
+	bge	2f
+	.global syscall_table_patch_site
+syscall_table_patch_site:
+	addis	%r12, %r12, 0
+	lwz	%r12, 0(%r12)
 	mflr	%r9
 	stw	%r11, {SYSCALL_NIP}(%r1)
-	stw	%r12, {SYSCALL_MSR}(%r1)
-	lis	%r12, syscall_table@ha
-	cmplwi	%r0, {SYSCALL_COUNT}
-	lwz	%r12, syscall_table@l(%r12)
-	slwi	%r10, %r0, 2
-	stw	%r9, {SYSCALL_LR}(%r1)
-	bge	2f
-	lwzx	%r12, %r12, %r10
 	mtctr	%r12
+	stw	%r9, {SYSCALL_LR}(%r1)
 	bctrl
 	.global ret_from_syscall
 ret_from_syscall:
 	lwz	%r9, {SYSCALL_CR}(%r1)
-	li	%r10, -{MAX_ERRNO}
-	cmplw	%r3, %r10
-	rlwinm	%r9, %r9, 0, 4, 2
-	bge	3f
-1:	li	%r10, {MSR_KERNEL_UNRECOVERABLE}
+	cmpwi	%r3, 0
 	lwz	%r4, {SYSCALL_LR}(%r1)
+	rlwinm	%r9, %r9, 0, 4, 2
+	blt	3f
+1:	lwz	%r11, {SYSCALL_NIP}(%r1)
+	lis	%r12, {MSR_USER_HIGH_ADJUSTED}
 	SYSCALL_DISABLE_INTERRUPTS %r10
-	lwz	%r11, {SYSCALL_NIP}(%r1)
-	lwz	%r12, {SYSCALL_MSR}(%r1)
-	mtlr	%r4
+	addi	%r12, %r12, {MSR_USER} - 0x10000
 	lwz	%r1, {SYSCALL_R1}(%r1)
+	mtlr	%r4
 	mtcr	%r9
 	SYSCALL_TO_USER %r10
 	mtsrr0	%r11
 	mtsrr1	%r12
 	rfi
-2:	li	%r3, -{ENOSYS}
+2:	mflr	%r9
+	stw	%r11, {SYSCALL_NIP}(%r1)
+	stw	%r9, {SYSCALL_LR}(%r1)
+	li	%r3, -{ENOSYS}
 	b	ret_from_syscall
-3:	neg	%r3, %r3
+# Negative: an error number, unless it is a large result.
+3:	li	%r10, -{MAX_ERRNO}
+	cmplw	%r3, %r10
+	blt	1b
+	neg	%r3, %r3
 	oris	%r9, %r9, 0x1000
 	b	1b
 END transfer_to_syscall

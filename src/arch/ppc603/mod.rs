@@ -83,7 +83,6 @@ global_asm!(
     SYSCALL_SIZE = const SYSCALL_SIZE,
     SYSCALL_R1 = const offset_of!(SyscallFrame, r1),
     SYSCALL_NIP = const offset_of!(SyscallFrame, nip),
-    SYSCALL_MSR = const offset_of!(SyscallFrame, msr),
     SYSCALL_CR = const offset_of!(SyscallFrame, cr),
     SYSCALL_LR = const offset_of!(SyscallFrame, lr),
     SYSCALL_COUNT = const SYSCALL_COUNT,
@@ -97,6 +96,9 @@ global_asm!(
     MSR_KERNEL_UNRECOVERABLE = const msr::KERNEL_UNRECOVERABLE,
     MSR_KERNEL_INTERRUPTIBLE = const msr::KERNEL_INTERRUPTIBLE,
     MSR_USER = const msr::USER,
+    // The low halves are negative as immediates; all upper bits are 0.
+    MSR_USER_HIGH_ADJUSTED = const 1,
+    MSR_KERNEL_HIGH_ADJUSTED = const 1,
     SEGMENT1_KERNEL_HIGH = const window::CLOSED >> 16 | 1,
     SEGMENT1_USER_HIGH = const window::USER_EXECUTABLE >> 16 | 1,
     SEGMENT_CLOSED_HIGH = const window::CLOSED >> 16,

@@ -31,8 +31,9 @@
 	mtsr	1, \scratch
 .endm
 
-.macro SYSCALL_DISABLE_INTERRUPTS msr
-	mtmsr	\msr
+.macro SYSCALL_DISABLE_INTERRUPTS scratch
+	li	\scratch, {MSR_KERNEL_UNRECOVERABLE}
+	mtmsr	\scratch
 .endm
 
 # An open window is a range of segments with Ks = 0, described by one word (0: closed); see window.rs. Taken over into
@@ -118,8 +119,7 @@ instruction_storage:
 	TRAP 0xb00
 
 # System call: straight to transfer_to_syscall with interrupts enabled; everything that an interrupt may clobber is in
-# registers by then. SRR0 and SRR1 of the caller travel in r11 and r12, which the ABI does not preserve. The kernel's MSR is
-# the user's without PR.
+# registers by then.
 	.org 0xc00
 	.global	kuap_patch_site
 kuap_patch_site:
@@ -128,12 +128,12 @@ kuap_patch_site:
 	mtsr	1, %r10
 	mr	%r10, %r1
 	mfsprg	%r1, 2
-	mfsrr1	%r12
 	lis	%r9, transfer_to_syscall@ha
 	addi	%r9, %r9, transfer_to_syscall@l
+	lis	%r12, {MSR_KERNEL_HIGH_ADJUSTED}
+	addi	%r12, %r12, {MSR_KERNEL_INTERRUPTIBLE} - 0x10000
 	mtsrr0	%r9
-	rlwinm	%r9, %r12, 0, 18, 16
-	mtsrr1	%r9
+	mtsrr1	%r12
 	rfi
 
 	TRAP 0xd00
