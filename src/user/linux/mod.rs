@@ -68,10 +68,14 @@ macro_rules! system_call {
             // declared.
             unsafe {
                 asm!(
+                    // The way of an error is out of line, so that success takes no branch.
                     "sc",
-                    "bns+ 2f",
-                    "neg 3, 3",
+                    "bso 3f",
                     "2:",
+                    ".subsection 1",
+                    "3: neg 3, 3",
+                    "b 2b",
+                    ".previous",
                     inlateout("r0") number => _,
                     inlateout("r3") $first => result,
                     $(inlateout($register) $argument => _,)*
