@@ -58,11 +58,6 @@ impl Clocks {
         self.core_hz
     }
 
-    /// The oscillator in Hz.
-    pub fn oscillator_hz(&self) -> u32 {
-        self.oscillator_hz
-    }
-
     /// Core clocks per bus clock: SCCR\[EBDF\] + 1.
     pub fn bus_ratio(&self) -> u32 {
         // The two reserved codes are taken as 1:2. [A]

@@ -181,11 +181,6 @@ impl MemoryController {
         self.banks[bank].external_acknowledge
     }
 
-    /// The data port of `bank` in bytes.
-    pub fn port_bytes(&self, bank: usize) -> u32 {
-        self.banks[bank].port_bytes
-    }
-
     /// Whether a cycle of `kind` on `bank` is ever acknowledged.
     pub fn acknowledges(&self, bank: usize, kind: CycleKind) -> bool {
         self.banks[bank].clocks[kind as usize].is_some()

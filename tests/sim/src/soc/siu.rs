@@ -2,8 +2,6 @@
 //! interrupt controller. Sources: Linux `platforms/8xx/pic.c`, U-Boot `mpc8xx.h` and `interrupts.c`, RTEMS
 //! `cpuinit.c`, MPC860 User's Manual ch. 11 and 12.
 
-/// SYPCR\[BME\]: the bus monitor is enabled.
-const SYPCR_BME: u32 = 0x80;
 const SYPCR_SWE: u32 = 0x04;
 const SYPCR_SWRI: u32 = 0x02;
 const SYPCR_SWP: u32 = 0x01;
@@ -91,11 +89,6 @@ impl Siu {
             losses,
             ..Self::new(debug_pins, now)
         };
-    }
-
-    /// Whether a cycle without acknowledge is ended by TEA.
-    pub fn bus_monitor_enabled(&self) -> bool {
-        self.sypcr & SYPCR_BME != 0
     }
 
     /// Core clocks until the bus monitor ends a cycle: SYPCR\[BMT\] times eight system clocks.
