@@ -169,7 +169,10 @@ mod tests {
                 part.name
             );
             assert!(
-                part.icache.sets.is_power_of_two() && part.dcache.sets.is_power_of_two(),
+                part.icache.sets.is_power_of_two()
+                    && part.icache.ways.is_power_of_two()
+                    && part.dcache.ways.is_power_of_two()
+                    && part.dcache.sets.is_power_of_two(),
                 "{}",
                 part.name
             );

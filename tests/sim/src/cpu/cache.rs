@@ -50,6 +50,8 @@ const MAX_WAYS: usize = 4;
 pub struct Cache<T> {
     sets: u32,
     ways: u32,
+    /// Logarithm of the number of ways.
+    way_bits: u32,
     tags: Vec<u32>,
     /// Ways of each set, most recently used first.
     order: Vec<[u8; MAX_WAYS]>,
@@ -70,6 +72,7 @@ impl<T: Copy> Cache<T> {
         Cache {
             sets: geometry.sets,
             ways: geometry.ways,
+            way_bits: geometry.ways.trailing_zeros(),
             tags: (0..lines).map(garbage).collect(),
             order: vec![[0, 1, 2, 3]; geometry.sets as usize],
             lines: vec![empty; lines],
@@ -103,14 +106,16 @@ impl<T: Copy> Cache<T> {
     #[inline(always)]
     pub fn find(&self, physical: u32) -> Option<usize> {
         let wanted = physical & !(LINE - 1) | VALID;
-        let first = (self.set_of(physical) * self.ways) as usize;
-        (first..first + self.ways as usize).find(|&index| self.tags[index] & !(DIRTY | LOCKED) == wanted)
+        let first = (self.set_of(physical) << self.way_bits) as usize;
+        let tags = &self.tags[first..first + self.ways as usize];
+        let way = tags.iter().position(|&tag| tag & !(DIRTY | LOCKED) == wanted)?;
+        Some(first + way)
     }
 
     /// Counts a use of the line at `index`.
     #[inline(always)]
     pub fn touch(&mut self, index: usize) {
-        let (set, way) = (index / self.ways as usize, (index % self.ways as usize) as u8);
+        let (set, way) = (index >> self.way_bits, index as u8 & (self.ways - 1) as u8);
         let order = &mut self.order[set];
         if order[0] != way {
             let at = order.iter().position(|&other| other == way).unwrap_or(0);

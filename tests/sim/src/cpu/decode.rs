@@ -305,8 +305,10 @@ pub const TABLE: &[Row] = &[
     primary(47, Op::Stmw, Format::DZero),
 ];
 
-/// A decoded instruction, ready to execute.
+/// A decoded instruction, ready to execute. The layout is fixed because the interpreter copies one for each
+/// instruction, and the compiler's own choice makes that slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Decoded {
     /// What to do.
     pub op: Op,

@@ -36,6 +36,9 @@ pub struct CodeStore {
     window: u32,
     /// First slot of the page, or index of the cache line.
     window_base: usize,
+    /// Effective and physical address of the page that the window lies in, with the cycle model.
+    page: u32,
+    page_physical: u32,
 }
 
 impl Default for CodeStore {
@@ -45,6 +48,8 @@ impl Default for CodeStore {
             by_page: Vec::new(),
             window: CLOSED,
             window_base: 0,
+            page: CLOSED,
+            page_physical: 0,
         }
     }
 }
@@ -53,13 +58,14 @@ impl CodeStore {
     /// The next fetch goes the slow way.
     pub fn close_window(&mut self) {
         self.window = CLOSED;
+        self.page = CLOSED;
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.by_page.clear();
-        self.window = CLOSED;
+        self.close_window();
     }
 
     /// Forgets the line at this offset of the bus's memory.
@@ -95,31 +101,44 @@ impl CodeStore {
 }
 
 impl Cpu {
-    /// The instruction at `pc`.
+    /// Whether the window shows the instruction at `pc`, after moving it there if that is cheap.
+    #[inline(always)]
+    pub(super) fn is_in_window<const TIMED: bool>(&mut self) -> bool {
+        if !TIMED {
+            return self.pc & 0xFFFF_F000 == self.code.window;
+        }
+        if self.pc & !(LINE - 1) != self.code.window {
+            if self.pc & 0xFFFF_F000 != self.code.page {
+                return false;
+            }
+            let physical = self.code.page_physical | self.pc & 0xFFF;
+            let Some(index) = self.caches.instruction.find(physical) else {
+                return false;
+            };
+            self.caches.instruction.touch(index);
+            self.code.window = self.pc & !(LINE - 1);
+            self.code.window_base = index;
+        }
+        self.wait_for_fetch();
+        true
+    }
+
+    /// The instruction at `pc`, which the window shows. Without the cycle model its slot may still be unfilled.
+    #[inline(always)]
+    pub(super) fn window_slot<const TIMED: bool>(&self) -> &Decoded {
+        if TIMED {
+            &self.caches.instruction.line(self.code.window_base)[(self.pc >> 2 & 3) as usize]
+        } else {
+            &self.code.slots[self.code.window_base + (self.pc >> 2) as usize % WORDS]
+        }
+    }
+
+    /// The instruction at `pc`, wherever it is.
     ///
     /// # Errors
     /// ITLB miss, ITLB error, machine check of the fetch.
-    #[inline(always)]
-    pub(super) fn fetch<B: Bus, O: Observer, const TIMED: bool>(
-        &mut self,
-        env: &mut Env<'_, B, O>,
-    ) -> Result<Decoded, Trap> {
-        if TIMED {
-            if self.pc & !(LINE - 1) == self.code.window {
-                self.wait_for_fetch();
-                return Ok(self.caches.instruction.line(self.code.window_base)[(self.pc >> 2 & 3) as usize]);
-            }
-        } else if self.pc & 0xFFFF_F000 == self.code.window {
-            let instruction = self.code.slots[self.code.window_base + (self.pc >> 2) as usize % WORDS];
-            if instruction.op != Op::Unfilled {
-                return Ok(instruction);
-            }
-        }
-        self.fetch_slowly::<B, O, TIMED>(env)
-    }
-
     #[inline(never)]
-    fn fetch_slowly<B: Bus, O: Observer, const TIMED: bool>(
+    pub(super) fn fetch_slowly<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
     ) -> Result<Decoded, Trap> {
@@ -182,6 +201,8 @@ impl Cpu {
                 Ok(index) => {
                     self.code.window = self.pc & !(LINE - 1);
                     self.code.window_base = index;
+                    self.code.page = self.pc & 0xFFFF_F000;
+                    self.code.page_physical = translation.physical & 0xFFFF_F000;
                     self.wait_for_fetch();
                     return Ok(self.caches.instruction.line(index)[(self.pc >> 2 & 3) as usize]);
                 }
@@ -190,7 +211,7 @@ impl Cpu {
                 Err(NoLine::NoWay) => {}
             }
         }
-        self.fetch_word_timed(env.bus, translation.physical);
+        self.fetch_word_timed(env.bus, translation);
         self.fetch_uncached(env, translation)
     }
 

@@ -127,6 +127,8 @@ pub struct Cpu {
     data_pages: PageCache<2>,
     fetch_pages: PageCache<1>,
     code: CodeStore,
+    /// The last instruction that did not come through the window.
+    fetched: Decoded,
     /// The cycle model is on.
     timed: bool,
     pipeline: Pipeline,
@@ -167,6 +169,7 @@ impl Cpu {
             data_pages: PageCache::default(),
             fetch_pages: PageCache::default(),
             code: CodeStore::default(),
+            fetched: Decoded::UNFILLED,
             timed: false,
             pipeline: Pipeline::default(),
         };

@@ -15,6 +15,7 @@
 
 use super::Cpu;
 use super::decode::{Decoded, Op};
+use super::mmu::Translation;
 use super::mmu::tlb::Access;
 use super::registers::spr;
 use super::timing::Timing;
@@ -26,6 +27,8 @@ use crate::part::LINE;
 enum Unit {
     /// One issue slot, result at the next clock.
     Simple,
+    /// Waits for the pipeline to empty; no access to memory.
+    Serial,
     /// Resolved in the queue.
     Branch,
     /// The integer multiplier.
@@ -52,7 +55,8 @@ const FIELD_B: u8 = 4;
 struct Class {
     unit: Unit,
     /// Issue slots, or clocks after the wait of a serialising instruction.
-    cost: u32,
+    cost: u8,
+    /// Waits for the pipeline to empty.
     serialises: bool,
     /// Fields whose registers are read.
     reads: u8,
@@ -110,7 +114,8 @@ const KNOWN: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     timing: Timing,
-    classes: Vec<Class>,
+    /// By operation number; there are fewer operations than slots.
+    classes: Box<[Class; 256]>,
     /// When the next instruction is in the queue.
     front: u64,
     /// When each register has its value, for values that take more than a clock.
@@ -137,8 +142,11 @@ pub struct Pipeline {
     refresh: [Refresh; 2],
     next_refresh: [u64; 2],
     known: Vec<Option<KnownTiming>>,
-    pub(super) data_fill: Fill,
+    data_fill: Fill,
     fetch_fill: Fill,
+    /// What the burst buffer holds of a cache inhibited page: the line, and a bit for each word not yet used.
+    buffered_line: u32,
+    buffered_words: u32,
 }
 
 impl Default for Pipeline {
@@ -150,7 +158,8 @@ impl Default for Pipeline {
 impl Pipeline {
     /// An empty pipeline with these constants.
     pub fn new(timing: Timing) -> Pipeline {
-        let classes = Op::ALL.iter().map(|&op| classify(op, &timing)).collect();
+        let class = |number: usize| classify(Op::ALL.get(number).copied().unwrap_or(Op::Illegal), &timing);
+        let classes = Box::new(std::array::from_fn(class));
         Pipeline {
             timing,
             classes,
@@ -175,6 +184,8 @@ impl Pipeline {
             known: vec![None; KNOWN],
             data_fill: Fill::default(),
             fetch_fill: Fill::default(),
+            buffered_line: 0,
+            buffered_words: 0,
         }
     }
 
@@ -259,7 +270,7 @@ impl Pipeline {
             Unit::Load => at = at.max(self.unit_free).max(self.load_after_store),
             Unit::Store | Unit::Sequence => at = at.max(self.unit_free),
             Unit::Multiply | Unit::Divide => at = at.max(self.multiplier_free),
-            Unit::Simple | Unit::Branch | Unit::Spr => {}
+            Unit::Simple | Unit::Branch | Unit::Serial | Unit::Spr => {}
         }
         if at < self.long_until && index - self.long_index >= u64::from(self.timing.completion_queue) {
             at = self.long_until;
@@ -269,11 +280,12 @@ impl Pipeline {
 }
 
 impl Cpu {
-    /// Moves the clock to the issue of `d`.
+    /// Moves the clock to the issue of `d`, if its execution depends on it: what stays inside the core is dealt with
+    /// once, in [`Cpu::retire`].
     #[inline(always)]
     pub(super) fn issue(&mut self, d: Decoded) {
-        let class = self.pipeline.classes[d.op as usize];
-        if class.unit == Unit::Branch {
+        let class = self.pipeline.classes[d.op as u8 as usize];
+        if matches!(class.unit, Unit::Branch | Unit::Simple) {
             return;
         }
         let mut at = self.now.max(self.pipeline.front + 1);
@@ -300,16 +312,41 @@ impl Cpu {
     /// Moves both clocks past `d`, which was at `pc` and has been executed.
     #[inline(always)]
     pub(super) fn retire(&mut self, d: Decoded, pc: u32) {
-        let class = self.pipeline.classes[d.op as usize];
-        if class.unit == Unit::Branch {
-            self.retire_branch(d, pc);
-            return;
+        let class = self.pipeline.classes[d.op as u8 as usize];
+        match class.unit {
+            Unit::Simple => self.retire_simple(d, class),
+            Unit::Branch => self.retire_branch(d, pc),
+            _ => self.retire_other(d, class),
         }
+    }
+
+    /// An instruction that takes an issue slot and no more.
+    #[inline(always)]
+    fn retire_simple(&mut self, d: Decoded, class: Class) {
+        let p = &mut self.pipeline;
+        let mut at = self.now.max(p.front + 1);
+        if at < p.busy_until {
+            at = p.wait(d, class, at, self.instructions);
+            if class.writes & FIELD_D != 0 {
+                p.ready[usize::from(d.d & 31)] = 0;
+            }
+            if class.writes & FIELD_A != 0 {
+                p.ready[usize::from(d.a & 31)] = 0;
+            }
+        }
+        if class.sets_cr || class.records && d.rc() {
+            p.cr_ready = at + u64::from(p.timing.cr_to_branch);
+        }
+        self.now = at + u64::from(class.cost);
+        p.front = (p.front + 1).max(self.now.saturating_sub(u64::from(p.timing.fetch_queue)));
+    }
+
+    fn retire_other(&mut self, d: Decoded, class: Class) {
         let at = self.now;
         let p = &mut self.pipeline;
         let mut cost = class.cost;
         match class.unit {
-            Unit::Simple | Unit::Store | Unit::Branch => {}
+            Unit::Simple | Unit::Branch | Unit::Store | Unit::Serial | Unit::Sequence => {}
             Unit::Multiply => {
                 p.result_at = at + u64::from(p.timing.multiply_latency);
                 p.multiplier_free = at + 1;
@@ -328,8 +365,7 @@ impl Cpu {
                     p.outstanding_until(until);
                 }
             }
-            Unit::Sequence => {}
-            Unit::Spr => cost = spr_cost(&p.timing, d.imm),
+            Unit::Spr => cost = spr_cost(&p.timing, d.imm) as u8,
         }
         self.now = at + u64::from(cost);
         if class.sets_cr || class.records && d.rc() {
@@ -345,7 +381,7 @@ impl Cpu {
             }
         }
         p.front = (p.front + 1).max(self.now.saturating_sub(u64::from(p.timing.fetch_queue)));
-        if class.serialises || class.unit == Unit::Spr {
+        if matches!(class.unit, Unit::Serial | Unit::Spr) {
             self.retire_special(d);
         }
     }
@@ -355,7 +391,8 @@ impl Cpu {
         let p = &mut self.pipeline;
         match d.op {
             // The cost of the instruction itself is the first of these clocks.
-            Op::Isync | Op::Rfi | Op::Mtmsr => p.restart(self.now - 1 + u64::from(p.timing.refetch)),
+            Op::Rfi | Op::Mtmsr => p.restart(self.now - 1 + u64::from(p.timing.refetch)),
+            Op::Isync => p.restart(self.now - 1 + u64::from(p.timing.isync)),
             Op::Mtspr => {
                 let ready = self.now - 1 + u64::from(p.timing.link_to_branch);
                 match d.imm {
@@ -434,6 +471,7 @@ impl Cpu {
         let p = &mut self.pipeline;
         let (start, timing) = p.bus_cycle(bus, physical, CycleKind::BurstRead, earliest);
         // The window compares effective addresses; within a line they agree with physical ones.
+        p.buffered_words = 0;
         p.fetch_fill = Fill {
             line: self.pc & !(LINE - 1),
             ..Fill::new(physical, start, timing)
@@ -441,12 +479,30 @@ impl Cpu {
         p.front = p.front.max(p.fetch_fill.critical);
     }
 
-    /// One instruction comes by a single cycle.
-    pub(super) fn fetch_word_timed<B: Bus>(&mut self, bus: &B, physical: u32) {
+    /// One instruction comes past the cache: by a single cycle, or from the burst buffer. A fetch from a cache
+    /// inhibited page brings four words into that buffer, each of which is used once (860UM 8.5).
+    pub(super) fn fetch_word_timed<B: Bus>(&mut self, bus: &B, translation: Translation) {
+        let physical = translation.physical;
+        let bursts = self.caches.instruction.is_enabled() && translation.attributes.cache_inhibited;
+        let word = 1 << (physical >> 2 & 3);
+        let line = physical & !(LINE - 1);
         let earliest = self.fetch_request() + u64::from(self.pipeline.timing.fetch_miss);
         let p = &mut self.pipeline;
-        let (start, timing) = p.bus_cycle(bus, physical, CycleKind::SingleRead, earliest);
-        p.front = p.front.max(start + u64::from(timing.critical));
+        if bursts && p.buffered_line == line && p.buffered_words & word != 0 {
+            p.buffered_words &= !word;
+            p.front = p.front.max(p.fetch_fill.arrival(physical));
+            return;
+        }
+        let kind = if bursts {
+            CycleKind::BurstRead
+        } else {
+            CycleKind::SingleRead
+        };
+        let (start, timing) = p.bus_cycle(bus, physical, kind, earliest);
+        p.fetch_fill = Fill::new(physical, start, timing);
+        p.buffered_line = line;
+        p.buffered_words = if bursts { 0xF & !word } else { 0 };
+        p.front = p.front.max(p.fetch_fill.critical);
     }
 
     /// When the fetch asks for the next instruction: with serialised fetch not before all others have issued.
@@ -592,8 +648,9 @@ fn classify(op: Op, timing: &Timing) -> Class {
         sets_cr: false,
         records: false,
     };
-    let serial = |cost| Class {
-        cost,
+    let serial = |cost: u32| Class {
+        unit: Unit::Serial,
+        cost: cost.min(255) as u8,
         serialises: true,
         ..simple
     };
@@ -694,12 +751,12 @@ fn classify(op: Op, timing: &Timing) -> Class {
             ..simple
         },
         Mfcr => Class {
-            cost: timing.cr_move,
+            cost: timing.cr_move.min(255) as u8,
             writes: FIELD_D,
             ..simple
         },
         Mtcrf => Class {
-            cost: timing.cr_move,
+            cost: timing.cr_move.min(255) as u8,
             reads: FIELD_D,
             sets_cr: true,
             ..simple
@@ -811,7 +868,7 @@ fn classify(op: Op, timing: &Timing) -> Class {
         },
         Dcbst | Dcbf | Dcbi | Icbi => Class {
             unit: Unit::Store,
-            cost: timing.cache_operation,
+            cost: timing.cache_operation.min(255) as u8,
             reads: FIELD_A | FIELD_B,
             ..simple
         },

@@ -4,6 +4,7 @@
 //! clock reaches the deadline: the next device event or the end of the budget. Whatever could make an interrupt or an
 //! event due earlier (a store to a device, a change of MSR) sets the deadline to 0.
 
+use super::decode::Op;
 use super::exception::{Exception, Resume, Trap, Vector};
 use super::observer::{NoObserver, Observer};
 use super::registers::msr;
@@ -256,16 +257,25 @@ impl Cpu {
         let before = self.now;
         let pc = self.pc;
         self.next_pc = pc.wrapping_add(4);
-        let instruction = match self.fetch::<B, O, TIMED>(env) {
-            Ok(instruction) => instruction,
-            Err(trap) => {
-                if TIMED {
-                    self.wait_for_front();
-                } else {
-                    self.now += 1;
+        let shown = self.is_in_window::<TIMED>() && self.window_slot::<TIMED>().op != Op::Unfilled;
+        if !shown {
+            match self.fetch_slowly::<B, O, TIMED>(env) {
+                Ok(instruction) => self.fetched = instruction,
+                Err(trap) => {
+                    if TIMED {
+                        self.wait_for_front();
+                    } else {
+                        self.now += 1;
+                    }
+                    return self.trap(env, trap);
                 }
-                return self.trap(env, trap);
             }
+        }
+        // One copy from one place: a value that came by two ways would take a detour through the stack.
+        let instruction = *if shown {
+            self.window_slot::<TIMED>()
+        } else {
+            &self.fetched
         };
         if TIMED {
             self.issue(instruction);

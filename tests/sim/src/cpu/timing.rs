@@ -78,9 +78,11 @@ constants! {
     /// `lwarx`, `stwcx.` and `sync`. \[R\]
     reserve = 2,
     /// From the issue of an instruction that makes the fetch start anew to the issue of the next: `sc` and `rfi` \[V\]
-    /// 885RM Table 9-1; `mtmsr` \[M\] (A10), `isync` and `mtspr` to the debug registers, which 823UM 20.2.1.1.3 puts
-    /// beside indirect branches \[V\].
+    /// 885RM Table 9-1; `mtmsr` \[M\] (A10) and `mtspr` to the debug registers, which 823UM 20.2.1.1.3 puts beside indirect
+    /// branches \[V\].
     refetch = 2,
+    /// The same for `isync`. \[M\] (A12, with little confidence: the effects of fetching without translation are in it)
+    isync = 10,
     /// `mfmsr`. \[R\]
     mfmsr = 1,
     /// `mtspr` to EIE, EID and NRI. \[M\] (A10)

@@ -62,10 +62,21 @@ pub const fn b(offset: i32) -> u32 {
     18 << 26 | offset as u32 & 0x03FF_FFFC
 }
 
+pub const fn bl(offset: i32) -> u32 {
+    b(offset) | 1
+}
+
+pub const fn bctrl() -> u32 {
+    19 << 26 | 20 << 21 | 528 << 1 | 1
+}
+
 pub const fn bc(bo: u32, bi: u32, offset: i32) -> u32 {
     16 << 26 | bo << 21 | bi << 16 | offset as u32 & 0xFFFC
 }
 
+pub const BLR: u32 = 19 << 26 | 20 << 21 | 16 << 1;
+pub const ISYNC: u32 = 19 << 26 | 150 << 1;
+pub const SYNC: u32 = x31(0, 0, 0, 598);
 pub const RFI: u32 = 19 << 26 | 50 << 1;
 pub const SC: u32 = 17 << 26 | 2;
 pub const TLBIA: u32 = x31(0, 0, 0, 370);

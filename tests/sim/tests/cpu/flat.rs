@@ -17,6 +17,8 @@ pub struct Flat {
     pub decrementer: u32,
     pub checkstop_resets: bool,
     pub map_generation: u32,
+    /// Addresses that may be cached but that nothing answers.
+    pub phantom: std::ops::Range<u32>,
 }
 
 impl Flat {
@@ -29,6 +31,7 @@ impl Flat {
             decrementer: 0,
             checkstop_resets: false,
             map_generation: 0,
+            phantom: 0..0,
         }
     }
 }
@@ -52,7 +55,7 @@ impl Bus for Flat {
     }
 
     fn cacheable(&self, address: u32) -> bool {
-        (address as usize) < self.memory.len()
+        (address as usize) < self.memory.len() || self.phantom.contains(&address)
     }
 
     fn read(&mut self, address: u32, _: Width, _: u64) -> Result<u32, BusError> {
@@ -84,6 +87,10 @@ impl Bus for Flat {
             CycleKind::BurstRead => bus(4, 1, 8),
             CycleKind::BurstWrite => bus(2, 1, 9),
         }
+    }
+
+    fn bus_ratio(&self) -> u32 {
+        2
     }
 
     fn next_event(&self) -> u64 {

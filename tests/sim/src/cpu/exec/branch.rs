@@ -56,7 +56,7 @@ impl Cpu {
         Ok(())
     }
 
-    /// `bc` in its four forms.
+    /// `bc` and `bclr`; the target was read before the link register changes.
     #[inline(always)]
     pub(in crate::cpu) fn branch_conditional(&mut self, d: Decoded, target: u32, link: bool) {
         let taken = self.is_taken(d);
@@ -68,9 +68,15 @@ impl Cpu {
         }
     }
 
-    /// `bclr` and `bcctr`; the target is read before the link register changes.
+    /// `bcctr`; in the invalid form that counts down, the target is the new value of CTR (823UM 7.1.7.1).
     #[inline(always)]
-    pub(in crate::cpu) fn branch_to_register(&mut self, d: Decoded, target: u32, link: bool) {
-        self.branch_conditional(d, target & !3, link);
+    pub(in crate::cpu) fn branch_to_count(&mut self, d: Decoded, link: bool) {
+        let taken = self.is_taken(d);
+        if link {
+            self.lr = self.pc.wrapping_add(4);
+        }
+        if taken {
+            self.branch_to(self.ctr & !3);
+        }
     }
 }

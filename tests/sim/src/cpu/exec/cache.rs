@@ -185,6 +185,10 @@ impl Cpu {
             self.code
                 .forget_line(direct.offset + (translation.physical & 0xFF0) as usize);
         }
+        if TIMED && let Some(index) = self.caches.instruction.find(translation.physical) {
+            self.caches.instruction.invalidate(index);
+            self.code.close_window();
+        }
         Ok(())
     }
 
