@@ -2,9 +2,10 @@
 #![forbid(unsafe_code)]
 
 use crate::addr::{KERNEL_BASE, PhysAddr};
+use crate::arch::mmu;
 use crate::arch::ppc::TrapFrame;
 use crate::arch::ppc::trap::{Access, Cause, TrapHooks, set_hooks};
-use crate::arch::{mmu, ppc::spr};
+use crate::arch::ppc::{accounting, spr};
 use crate::board::{self, COMMAND_LINE_MAX};
 use crate::measure::clock;
 use crate::mm::{frames, heap};
@@ -54,6 +55,7 @@ pub fn start() -> ! {
     frames::init(free, PhysAddr::new(handover.free_top));
     mmu::seal();
     clock::init(handover.timebase_hz);
+    accounting::set_exact(true);
     spr::enable_interrupts();
     syscall::choose("fast");
 

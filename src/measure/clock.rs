@@ -22,11 +22,6 @@ pub struct Time {
 }
 
 impl Time {
-    /// A span of `ticks` of a clock of `hz` ticks a second.
-    pub fn from_ticks(ticks: u32, hz: u32) -> Self {
-        to_time(ticks.into(), hz)
-    }
-
     /// The span from `earlier` to `self`, 0 if that is negative.
     pub fn since(self, earlier: Self) -> Self {
         let (seconds, nanoseconds) = match self.nanoseconds.checked_sub(earlier.nanoseconds) {
@@ -82,16 +77,15 @@ pub fn to_time(ticks: u64, hz: u32) -> Time {
 mod running {
     use super::{TICK_HZ, Time, to_time};
     use crate::arch::ppc::frame::TrapFrame;
-    use crate::arch::ppc::spr;
+    use crate::arch::ppc::{accounting, spr};
     use core::sync::atomic::{AtomicU32, Ordering};
 
     static TIMEBASE_HZ: AtomicU32 = AtomicU32::new(0);
-    static USER_TICKS: AtomicU32 = AtomicU32::new(0);
-    static SYSTEM_TICKS: AtomicU32 = AtomicU32::new(0);
 
     /// Tells the clock its rate and starts the tick.
     pub fn init(timebase_hz: u32) {
         TIMEBASE_HZ.store(timebase_hz, Ordering::Relaxed);
+        PERIOD.store(period(), Ordering::Relaxed);
         spr::set_decrementer(period());
     }
 
@@ -113,22 +107,46 @@ mod running {
         to_time(spr::timebase(), timebase_hz())
     }
 
-    /// One tick: counts it and arms the next. The count goes on from where the decrementer stands, so that a late handler
-    /// does not slow the clock; ticks that were missed altogether are skipped.
+    /// Ticks of the profiler in a second, 0 while nothing is recorded.
+    static SAMPLE_HZ: AtomicU32 = AtomicU32::new(0);
+    /// State of the jitter's generator; never 0.
+    static JITTER: AtomicU32 = AtomicU32::new(0x9e37_79b9);
+    /// Period that the present tick ends.
+    static PERIOD: AtomicU32 = AtomicU32::new(0);
+
+    /// Makes the tick come `hz` times a second with a jittered period, for the profiler; 0 for the ordinary tick.
+    pub fn set_sample_rate(hz: u32) {
+        SAMPLE_HZ.store(hz, Ordering::Relaxed);
+    }
+
+    /// The next period. A sampling period varies by a quarter either way, so that it cannot fall into step with a loop
+    /// (xorshift32).
+    fn next_period() -> u32 {
+        let hz = SAMPLE_HZ.load(Ordering::Relaxed);
+        if hz == 0 {
+            return period();
+        }
+        let mut state = JITTER.load(Ordering::Relaxed);
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        JITTER.store(state, Ordering::Relaxed);
+        let mean = (timebase_hz() / hz).max(64);
+        mean - mean / 4 + state % (mean / 2)
+    }
+
+    /// One tick: accounts for it and arms the next. The count goes on from where the decrementer stands, so that a late
+    /// handler does not slow the clock; ticks that were missed altogether are skipped.
     pub fn tick(frame: &TrapFrame) {
-        let period = period();
+        let ended = PERIOD.load(Ordering::Relaxed);
+        let period = next_period();
+        PERIOD.store(period, Ordering::Relaxed);
         let mut next = spr::decrementer().wrapping_add(period);
         if next as i32 <= 0 {
             next = period;
         }
         spr::set_decrementer(next);
-        let counter = if frame.from_user() { &USER_TICKS } else { &SYSTEM_TICKS };
-        counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
-    }
-
-    /// Ticks that hit user code and kernel code since the start.
-    pub fn ticks() -> (u32, u32) {
-        (USER_TICKS.load(Ordering::Relaxed), SYSTEM_TICKS.load(Ordering::Relaxed))
+        accounting::tick(frame, ended);
     }
 }
 

@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 use super::words;
+use crate::arch::ppc::accounting;
 use crate::arch::single::Single;
 use crate::console;
 use crate::console::line::{self, Line};
 use crate::initrd::{self, Entry};
-use crate::measure::clock::{self, TICK_HZ, Time};
+use crate::measure::clock::{self, to_time};
 use crate::{board, fs, mm, print, println, selftest, syscall, task, uaccess};
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -25,7 +26,7 @@ struct Command {
     run: fn(&[&str]) -> i32,
 }
 
-static COMMANDS: [Command; 8] = [
+static COMMANDS: [Command; 9] = [
     Command {
         name: "help",
         usage: "",
@@ -49,6 +50,12 @@ static COMMANDS: [Command; 8] = [
         usage: "[NAME]",
         help: "show or choose the policy preset",
         run: preset,
+    },
+    Command {
+        name: "accounting",
+        usage: "[exact|tick]",
+        help: "show or choose how user and system time are kept",
+        run: accounting_command,
     },
     Command {
         name: "counters",
@@ -189,20 +196,35 @@ fn help(_: &[&str]) -> i32 {
 }
 
 fn time(words: &[&str]) -> i32 {
-    let before = (clock::now(), clock::ticks());
+    let before = (clock::now(), accounting::times());
     let status = run(words);
-    let after = (clock::now(), clock::ticks());
-    let real = after.0.since(before.0);
-    println!("real    {}", real.minutes());
-    println!(
-        "user    {}",
-        Time::from_ticks(after.1.0.wrapping_sub(before.1.0), TICK_HZ).minutes()
-    );
-    println!(
-        "sys     {}",
-        Time::from_ticks(after.1.1.wrapping_sub(before.1.1), TICK_HZ).minutes()
-    );
+    let after = (clock::now(), accounting::times());
+    let span = |ticks: u64| to_time(ticks, clock::timebase_hz()).minutes();
+    println!("real    {}", after.0.since(before.0).minutes());
+    println!("user    {}", span(after.1.user - before.1.user));
+    println!("sys     {}", span(after.1.system - before.1.system));
     status
+}
+
+fn accounting_command(words: &[&str]) -> i32 {
+    match words {
+        [] => {
+            println!(
+                "accounting is {}",
+                if accounting::is_exact() { "exact" } else { "by ticks" }
+            );
+            0
+        }
+        ["exact"] => {
+            accounting::set_exact(true);
+            0
+        }
+        ["tick"] => {
+            accounting::set_exact(false);
+            0
+        }
+        _ => usage("accounting"),
+    }
 }
 
 fn selftest(words: &[&str]) -> i32 {

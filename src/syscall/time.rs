@@ -3,6 +3,7 @@
 
 use super::result;
 use crate::addr::UserAddr;
+use crate::arch::ppc::accounting;
 use crate::errno::Errno;
 use crate::measure::clock::{self, NANOSECONDS, TICK_HZ};
 use crate::policy::Policy;
@@ -52,7 +53,14 @@ pub(super) extern "C" fn sys_gettimeofday<P: Policy>(time: u32, zone: u32, _: u3
 /// `struct tms`: user, system, and the children's, in clock ticks. Returns the ticks since the start.
 pub(super) extern "C" fn sys_times<P: Policy>(address: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> i32 {
     let get = || {
-        let (user, system) = clock::ticks();
+        let times = accounting::times();
+        let ticks = |timebase: u64| {
+            let time = clock::to_time(timebase, clock::timebase_hz());
+            time.seconds
+                .wrapping_mul(TICK_HZ)
+                .wrapping_add(time.nanoseconds / (NANOSECONDS as u32 / TICK_HZ))
+        };
+        let (user, system) = (ticks(times.user), ticks(times.system));
         if address != 0 {
             put_words::<P, 4>(address, [user, system, 0, 0])?;
         }

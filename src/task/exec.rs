@@ -5,7 +5,7 @@ use super::elf::{ElfError, HEADER_SIZE, PF_R, PF_W, PF_X, Program};
 use super::{INTERRUPTED, RUNNING, current};
 use crate::addr::{PAGE_SIZE, TASK_SIZE};
 use crate::arch::mmu_types::Protection;
-use crate::arch::ppc::user_context;
+use crate::arch::ppc::{accounting, user_context};
 use crate::arch::{CACHE_LINE, window};
 use crate::errno::Errno;
 use crate::fs::{node::Node, open_flags};
@@ -90,6 +90,7 @@ pub fn run<P: Policy>(name: &'static str, file: &[u8], arguments: &[&str]) -> Re
     if !P::Window::ENABLED {
         window::set_kuap(false);
     }
+    accounting::to_user();
     let status = user_context::run_user(program.entry, stack);
     if !P::Window::ENABLED {
         window::set_kuap(true);

@@ -1,5 +1,6 @@
 //! What the PowerPC families share: special registers, the trap frame, exception entry, the uaccess assembly.
 
+pub mod accounting;
 pub mod frame;
 pub mod provoke;
 pub mod spr;

@@ -114,6 +114,16 @@ extern "C" fn trap_dispatch(frame: &mut TrapFrame) {
     let Some(hooks) = HOOKS.0.get() else {
         crate::arch::halt()
     };
+    if frame.from_user() {
+        super::accounting::from_user();
+    }
+    dispatch(frame, cause, &hooks);
+    if frame.from_user() {
+        super::accounting::to_user();
+    }
+}
+
+fn dispatch(frame: &mut TrapFrame, cause: Cause, hooks: &TrapHooks) {
     match cause {
         Cause::Decrementer => return (hooks.tick)(frame),
         Cause::External => return (hooks.external)(frame),

@@ -116,18 +116,24 @@ FUNC transfer_to_syscall
 	stw	%r10, {SYSCALL_R1}(%r1)
 	cmplwi	%r0, {SYSCALL_COUNT}
 	stw	%r9, {SYSCALL_CR}(%r1)
+	stw	%r11, {SYSCALL_NIP}(%r1)
+	.global accounting_entry_site
+accounting_entry_site:
+	nop
 	bge	2f
 	.global syscall_table_patch_site
 syscall_table_patch_site:
 	addis	%r12, %r12, 0
 	lwz	%r12, 0(%r12)
 	mflr	%r9
-	stw	%r11, {SYSCALL_NIP}(%r1)
 	mtctr	%r12
 	stw	%r9, {SYSCALL_LR}(%r1)
 	bctrl
 	.global ret_from_syscall
 ret_from_syscall:
+	.global accounting_exit_site
+accounting_exit_site:
+	nop
 	lwz	%r9, {SYSCALL_CR}(%r1)
 	cmpwi	%r3, 0
 	lwz	%r4, {SYSCALL_LR}(%r1)
@@ -145,7 +151,6 @@ ret_from_syscall:
 	mtsrr1	%r12
 	rfi
 2:	mflr	%r9
-	stw	%r11, {SYSCALL_NIP}(%r1)
 	stw	%r9, {SYSCALL_LR}(%r1)
 	li	%r3, -{ENOSYS}
 	b	ret_from_syscall
@@ -157,6 +162,35 @@ ret_from_syscall:
 	oris	%r9, %r9, 0x1000
 	b	1b
 END transfer_to_syscall
+
+# What accounting.rs makes of the two sites: user time gains the time base at the end of a stretch of user mode and loses
+# it at the beginning. Clobber r9–r11; CR0 and the arguments are kept.
+.macro ACCOUNT combine
+	lis	%r10, accounting_state@ha
+	lwz	%r11, (accounting_state + {ACCOUNT_USER})@l(%r10)
+	mftb	%r9
+	\combine	%r11, %r9, %r11
+	stw	%r11, (accounting_state + {ACCOUNT_USER})@l(%r10)
+.endm
+
+FUNC account_syscall_entry
+	ACCOUNT add
+	b	accounting_entry_site + 4
+END account_syscall_entry
+
+# The same, counting the calls.
+FUNC count_syscall_entry
+	ACCOUNT add
+	lwz	%r9, (accounting_state + {ACCOUNT_CALLS})@l(%r10)
+	addi	%r9, %r9, 1
+	stw	%r9, (accounting_state + {ACCOUNT_CALLS})@l(%r10)
+	b	accounting_entry_site + 4
+END count_syscall_entry
+
+FUNC account_syscall_exit
+	ACCOUNT subf
+	b	accounting_exit_site + 4
+END account_syscall_exit
 
 # fn enter_user(pc: r3, stack: r4) -> i32: starts user code with all other registers zero. Returns when leave_user is
 # called, with its argument; r13–r31, CR and LR of the caller are kept on the kernel stack meanwhile.

@@ -8,7 +8,7 @@ pub mod window;
 
 use super::ppc::frame::{FRAME_SIZE, SYSCALL_SIZE, SyscallFrame, TrapFrame};
 use super::ppc::trap::{Access, Cause, Refusal};
-use super::ppc::{SYSCALL_COUNT, msr};
+use super::ppc::{SYSCALL_COUNT, accounting, msr};
 use crate::addr::KERNEL_BASE;
 use crate::errno::Errno;
 use core::arch::global_asm;
@@ -86,6 +86,8 @@ global_asm!(
     SYSCALL_CR = const offset_of!(SyscallFrame, cr),
     SYSCALL_LR = const offset_of!(SyscallFrame, lr),
     SYSCALL_COUNT = const SYSCALL_COUNT,
+    ACCOUNT_USER = const offset_of!(accounting::State, user),
+    ACCOUNT_CALLS = const offset_of!(accounting::State, calls),
     MAX_ERRNO = const Errno::MAX,
     ENOSYS = const Errno::ENOSYS.raw(),
     MSR_PR = const msr::PR,
