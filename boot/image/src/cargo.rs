@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::error::Error;
 use crate::workspace;
@@ -66,9 +67,8 @@ impl Build<'_> {
     }
 
     fn cargo(&self, verb: &str) -> Command {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut command = cargo();
         command
-            .current_dir(workspace::root())
             .args([
                 verb,
                 "--package",
@@ -92,6 +92,38 @@ impl Build<'_> {
         }
         command
     }
+}
+
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace::root());
+    command
+}
+
+/// Builds the simulator of the MPC8xx boards as `cargo sim` does, once in this process, and gives the path of its program.
+///
+/// # Errors
+/// Cargo cannot be run or fails.
+pub fn simulator() -> Result<PathBuf, Error> {
+    static PROGRAM: OnceLock<Result<PathBuf, Error>> = OnceLock::new();
+    PROGRAM.get_or_init(build_simulator).clone()
+}
+
+fn build_simulator() -> Result<PathBuf, Error> {
+    let mut command = cargo();
+    command.args(["build", "--quiet", "--release", "--package", "mpc8xx-sim", "--bins"]);
+    command.arg("--message-format=json-render-diagnostics");
+    let output = workspace::capture(&mut command, "building the simulator")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::failed(format!(
+            "building the simulator failed:\n{}",
+            said.trim_end()
+        )));
+    }
+    executables(&String::from_utf8_lossy(&output.stdout))
+        .pop()
+        .ok_or_else(|| Error::failed("the simulator's build gave no program"))
 }
 
 /// The executables in Cargo's JSON messages, one message a line.

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::board::Board;
+use crate::cargo;
 use crate::error::Error;
 use crate::image::{Image, ImageOptions};
 use crate::session::{Session, Transcript};
@@ -204,6 +205,50 @@ impl Machine for Qemu {
                     .args(["-append", command_line]);
             }
         }
+        Ok(command)
+    }
+}
+
+/// The board of `cargo sim`, started with the uImage as its U-Boot would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Simulator {
+    /// Board as `cargo sim --list-boards` has it.
+    pub board: String,
+    /// More options of the program.
+    pub options: Vec<String>,
+}
+
+impl Default for Simulator {
+    fn default() -> Self {
+        Self {
+            board: Board::Mcr3000.name().into(),
+            options: Vec::new(),
+        }
+    }
+}
+
+impl Machine for Simulator {
+    fn name(&self) -> String {
+        let words = [&["simulated".to_owned(), self.board.clone()], &self.options[..]].concat();
+        words.join(" ")
+    }
+
+    fn board(&self) -> Board {
+        Board::Mcr3000
+    }
+
+    fn command(&self, image: &Image, command_line: &str, initrd: &Path, console: Console) -> Result<Command, Error> {
+        let mut command = dying_with_its_parent(cargo::simulator()?);
+        let console = match console {
+            Console::Pipes => "raw",
+            Console::Terminal => "stdio",
+        };
+        command.args(["--board", &self.board, "--console", console]);
+        command
+            .arg("--initrd")
+            .arg(initrd)
+            .arg(format!("--append={command_line}"));
+        command.args(&self.options).arg(image.uimage());
         Ok(command)
     }
 }

@@ -3,21 +3,24 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::machine::{Machine, Qemu};
+use crate::machine::{Machine, Qemu, Simulator};
 use crate::workspace;
 
 /// The machines on which every test of a running firmware is done.
 pub fn machines() -> Vec<Box<dyn Machine>> {
-    vec![Box::new(Qemu::default())]
+    vec![Box::new(Qemu::default()), Box::new(Simulator::default())]
 }
 
 /// The same machines, each with a clock that follows its instructions and not the host: times repeat, however busy the
 /// host is.
 pub fn machines_with_exact_clocks() -> Vec<Box<dyn Machine>> {
-    vec![Box::new(Qemu {
-        icount: Some(0),
-        ..Qemu::default()
-    })]
+    vec![
+        Box::new(Qemu {
+            icount: Some(0),
+            ..Qemu::default()
+        }),
+        Box::new(Simulator::default()),
+    ]
 }
 
 /// Says that a case is not checked. `tests/run` prints these lines and counts the test as skipped, not as passed.

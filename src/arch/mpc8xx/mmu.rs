@@ -181,24 +181,18 @@ unsafe extern "C" {
 
 /// Replaces the boot mapping by the kernel's own. Returns the first physical address that the map leaves free.
 ///
-/// Pinned: 512 KiB of text and constants, 512 KiB of data, the internal memory map. By tables: the first 8 MiB in pages,
-/// with a hole below the stack, and everything above in 8 MiB pages. What is pinned stands in the tables too, because
-/// tlbie takes pinned entries as well, when a fetch from beside them is refused.
+/// Pinned: 512 KiB of text and constants, 512 KiB of data, the internal memory map. By tables: the rest of the first 8 MiB
+/// in pages, with a hole below the stack, and everything above in 8 MiB pages.
 pub fn map_kernel(ram: u32, _: Walk) -> PhysAddr {
-    let read_only = 0x8_0000;
+    let pinned = 0..0x10_0000;
     let guard_end = (&raw const __kernel_stack_limit).addr() as u32 - KERNEL_BASE;
     let guard = guard_end - 0x4000..guard_end;
     let first = (KERNEL_BASE >> 22) as usize;
     for (number, table) in KERNEL_PAGES.iter().enumerate() {
         for index in 0..L2_ENTRIES {
             let frame = (number * L2_ENTRIES + index) as u32 * PAGE_SIZE;
-            if frame < ram && !guard.contains(&frame) {
-                let protection = if frame < read_only {
-                    Protection::READ_ONLY
-                } else {
-                    Protection::READ_WRITE
-                };
-                table.set(index, pte(PhysAddr::new(frame), protection));
+            if frame < ram && !pinned.contains(&frame) && !guard.contains(&frame) {
+                table.set(index, pte(PhysAddr::new(frame), Protection::READ_WRITE));
             }
         }
         SWAPPER.set(first + number, table.physical().raw() | TWC_VALID);

@@ -82,15 +82,17 @@
 
 # Fetches get their rights from the software execute bit alone: E = 1 with PP = 01 (execute) or 00 (nothing). The pages on
 # either side are thrown out of the TLB, so that a branch in the last word of a page can never meet a translation of the
-# next page (erratum CPU15).
+# next page (erratum CPU15). Only user pages are: bit 0 is taken off, because tlbie takes pinned entries as well, and the
+# neighbour of a wild jump may be the kernel.
 	.org 0x1100
 	mtspr	{SPR_M_TW}, %r10
 	mtsprg	3, %r11
 	mfsrr0	%r10
 	mtspr	{SPR_MD_EPN}, %r10
-	addi	%r11, %r10, 4096
+	rlwinm	%r11, %r10, 0, 1, 31
+	addi	%r11, %r11, 4096
 	tlbie	%r11
-	addi	%r11, %r10, -4096
+	addi	%r11, %r11, -8192
 	tlbie	%r11
 	mfspr	%r10, {SPR_M_TWB}
 	lwz	%r11, 0(%r10)
