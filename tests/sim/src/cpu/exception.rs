@@ -47,6 +47,25 @@ pub enum Vector {
 }
 
 impl Vector {
+    /// Every exception, in the order of the vectors.
+    pub const ALL: [Vector; 15] = [
+        Vector::SystemReset,
+        Vector::MachineCheck,
+        Vector::External,
+        Vector::Alignment,
+        Vector::Program,
+        Vector::Decrementer,
+        Vector::SystemCall,
+        Vector::Trace,
+        Vector::SoftwareEmulation,
+        Vector::InstructionTlbMiss,
+        Vector::DataTlbMiss,
+        Vector::InstructionTlbError,
+        Vector::DataTlbError,
+        Vector::DataBreakpoint,
+        Vector::InstructionBreakpoint,
+    ];
+
     /// The name that tables and messages use.
     pub fn name(self) -> &'static str {
         match self {

@@ -14,6 +14,8 @@ const SHT_SYMTAB: u32 = 2;
 const STT_NOTYPE: u8 = 0;
 const STT_FUNC: u8 = 2;
 const SHN_UNDEF: u16 = 0;
+/// From here on a section number is no section: absolute values, common blocks.
+const SHN_LORESERVE: u16 = 0xFF00;
 
 /// A named place in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +112,7 @@ pub fn image(bytes: &[u8]) -> Result<Image, LoadError> {
         in_physical |= entry.wrapping_sub(address) < memory_bytes;
         segments.push(Segment {
             address,
+            effective: virtual_address,
             bytes: content.to_vec(),
             memory_bytes,
         });
@@ -127,7 +130,8 @@ pub fn image(bytes: &[u8]) -> Result<Image, LoadError> {
     })
 }
 
-/// The code symbols of an ELF file, sorted by address. Data objects and undefined symbols are left out.
+/// The code symbols of an ELF file, sorted by address. Data objects, constants and undefined symbols
+/// are left out.
 ///
 /// # Errors
 /// The file is not a PowerPC ELF file, or its tables point outside of it.
@@ -164,7 +168,8 @@ pub fn symbols(bytes: &[u8]) -> Result<Vec<Symbol>, LoadError> {
         for entry in content(index)?.chunks_exact(16) {
             let word = |offset| word_at(entry, offset).unwrap_or(0);
             let section_index = half_at(entry, 14).unwrap_or(SHN_UNDEF);
-            if !matches!(entry[12] & 0xF, STT_NOTYPE | STT_FUNC) || section_index == SHN_UNDEF {
+            let is_placed = (SHN_UNDEF + 1..SHN_LORESERVE).contains(&section_index);
+            if !matches!(entry[12] & 0xF, STT_NOTYPE | STT_FUNC) || !is_placed {
                 continue;
             }
             let name = names.get(word(0) as usize..).unwrap_or(&[]);

@@ -7,6 +7,8 @@ use super::{LoadError, elf, load_error, uimage};
 pub struct Segment {
     /// Physical address.
     pub address: u32,
+    /// Effective address for which it was linked; the physical one where the file says nothing else.
+    pub effective: u32,
     /// Content.
     pub bytes: Vec<u8>,
     /// Size in memory; what the content does not cover is zeroed.
@@ -54,6 +56,7 @@ impl Image {
             .ok_or_else(|| load_error!("raw image of {} bytes does not fit above {address:#x}", bytes.len()))?;
         let segment = Segment {
             address,
+            effective: address,
             bytes: bytes.to_vec(),
             memory_bytes,
         };

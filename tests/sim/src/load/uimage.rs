@@ -137,6 +137,7 @@ pub fn image(bytes: &[u8]) -> Result<Image, LoadError> {
     }
     let segment = Segment {
         address: header.load,
+        effective: header.load,
         bytes: payload.to_vec(),
         memory_bytes: header.size,
     };

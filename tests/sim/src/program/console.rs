@@ -120,7 +120,7 @@ impl Console {
             .open(multiplexer)
             .map_err(failed("cannot open /dev/ptmx"))?;
         // TIOCSPTLCK with 0, TIOCGPTN: Linux, asm-generic/ioctls.h.
-        let unlock = "ioctl(STDIN, 0x40045431, pack('i', 0)) or die \"unlock: $!\\n\"; my $n = pack('I', 0); \
+        let unlock = "my $z = pack('i', 0); ioctl(STDIN, 0x40045431, $z) or die \"unlock: $!\\n\"; my $n = pack('I', 0); \
                       ioctl(STDIN, 0x80045430, $n) or die \"number: $!\\n\"; print unpack('I', $n);";
         let inherited = master.try_clone().map_err(failed("cannot share /dev/ptmx"))?;
         let number = output_of(Command::new("perl").args(["-e", unlock]).stdin(inherited))?;

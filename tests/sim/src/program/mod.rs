@@ -3,18 +3,26 @@
 //! - `options`: the command line. `failure`: what goes wrong outside the board.
 //! - `setup`: the board with everything in its memory; `tree`: the device tree that it hands over by default.
 //! - `session`: the run. `console`, `script`, `fault`, `time`: what it deals with between two slices.
+//! - `tools`: who looks on: `profile`, `trace`. `stacks`: samples of the call stack. `symbols`: names for addresses.
+//! - `gdb`: the same machine in the hands of a debugger.
 //! - `outcome`: exit status and figures.
 
 mod console;
 mod failure;
 mod fault;
+mod gdb;
 mod json;
 mod options;
 mod outcome;
+mod profile;
 mod script;
 mod session;
 mod setup;
+mod stacks;
+mod symbols;
 mod time;
+mod tools;
+mod trace;
 mod tree;
 
 use std::ffi::OsString;
@@ -23,7 +31,6 @@ use std::io::Write;
 
 use failure::Failure;
 use options::{Destination, Options, Request};
-use outcome::Expectation;
 use session::Session;
 
 /// Runs the program with its arguments; gives its exit status.
@@ -52,15 +59,15 @@ fn print(text: &str) -> Result<u8, Failure> {
 
 fn run(options: &Options) -> Result<u8, Failure> {
     let mut session = Session::new(options)?;
-    let result = session.run();
+    let result = match options.gdb {
+        Some(port) => gdb::serve(&mut session, port),
+        None => session.run(),
+    };
     // What the guest has written to its flash stays written, however the run ended.
     session.save_flash()?;
+    session.report(options)?;
     let end = result?;
-    let expectation = Expectation {
-        needs_verdict: options.commands.is_some(),
-        exit_on_reset: options.exit_on_reset,
-    };
-    let (status, reason) = outcome::status(&end, expectation, session.console_tail());
+    let (status, reason) = session.status(&end);
     let (nanoseconds, cpu) = (session.nanoseconds(), &session.machine.cpu);
     let figures = options.json.as_ref().map(|destination| {
         let core_hz = session.machine.bus.core_hz();

@@ -460,12 +460,6 @@ fn check(options: &Options) -> Result<(), Failure> {
     if let Some((_, pair)) = exclusive.iter().find(|(both, _)| *both) {
         return Err(Failure::usage(format!("{pair} exclude each other")));
     }
-    let to_come = options.profile.is_some() || options.folded.is_some() || options.trace.is_some();
-    if to_come || options.gdb.is_some() {
-        return Err(Failure::usage(
-            "--profile, --folded, --trace and --gdb are not in this version",
-        ));
-    }
     if options.trace.is_none() && (options.trace_from.is_some() || options.trace_count.is_some()) {
         return Err(Failure::usage("--trace-from and --trace-count need --trace"));
     }

@@ -13,25 +13,6 @@ const VERDICT: &str = "zeronull: done, status ";
 /// Lines of the console that a message shows.
 const TAIL_LINES: usize = 25;
 
-/// Exceptions in the order of their vectors.
-const VECTORS: [Vector; 15] = [
-    Vector::SystemReset,
-    Vector::MachineCheck,
-    Vector::External,
-    Vector::Alignment,
-    Vector::Program,
-    Vector::Decrementer,
-    Vector::SystemCall,
-    Vector::Trace,
-    Vector::SoftwareEmulation,
-    Vector::InstructionTlbMiss,
-    Vector::DataTlbMiss,
-    Vector::InstructionTlbError,
-    Vector::DataTlbError,
-    Vector::DataBreakpoint,
-    Vector::InstructionBreakpoint,
-];
-
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
@@ -124,7 +105,7 @@ pub fn tail(console: &[u8]) -> String {
 
 /// The figures of a run as one line of JSON.
 pub fn statistics(board: &str, cpu: &Cpu, nanoseconds: u64, core_hz: u64, end: &End, status: u8) -> String {
-    let exceptions: Vec<String> = VECTORS
+    let exceptions: Vec<String> = Vector::ALL
         .iter()
         .map(|vector| (vector, cpu.exceptions()[(*vector as usize) >> 8]))
         .filter(|(_, count)| *count > 0)

@@ -15,11 +15,17 @@ use mpc8xx_sim::soc::console::{Symbol, Terminal};
 use super::console::{Console, Typed};
 use super::failure::Failure;
 use super::fault::Order;
-use super::options::Options;
-use super::outcome::{self, End};
+use super::options::{Destination, Options};
+use super::outcome::{self, End, Expectation};
+use super::profile::{self, Profile};
+use super::report;
 use super::script::{Script, Wish};
 use super::setup;
+use super::stacks::Stacks;
+use super::symbols::Symbols;
 use super::time::{Elapsed, SECOND, from_seconds};
+use super::tools::Tools;
+use super::trace::Trace;
 
 /// Time between two looks at the outside: short enough for a person and for the answers of a script.
 const SLICE: u64 = SECOND / 100;
@@ -35,7 +41,12 @@ const MOST_LAG: Duration = Duration::from_millis(100);
 
 /// A board and everything around it.
 pub struct Session {
+    /// The machine.
     pub machine: Machine<Soc>,
+    /// Who looks on.
+    pub tools: Tools,
+    symbols: Symbols,
+    stacks: Option<Stacks>,
     terminal: Terminal,
     console: Console,
     script: Option<Script>,
@@ -48,6 +59,7 @@ pub struct Session {
     elapsed: Elapsed,
     tail: Vec<u8>,
     pace: Option<Pace>,
+    expectation: Expectation,
 }
 
 /// Holds simulated time back to real time, for a person at the console.
@@ -78,8 +90,20 @@ impl Session {
             real: Instant::now(),
             simulated: 0,
         });
+        let symbols = if options.profile.is_some() || options.folded.is_some() {
+            Symbols::read(options)?
+        } else {
+            Symbols::default()
+        };
         let mut session = Self {
             machine,
+            tools: Tools {
+                profile: options.profile.is_some().then(Profile::new),
+                trace: Trace::open(options)?,
+                ..Tools::default()
+            },
+            symbols,
+            stacks: options.folded.is_some().then(Stacks::new),
             terminal,
             console,
             script,
@@ -91,6 +115,10 @@ impl Session {
             elapsed: Elapsed::default(),
             tail: Vec::new(),
             pace,
+            expectation: Expectation {
+                needs_verdict: options.commands.is_some(),
+                exit_on_reset: options.exit_on_reset,
+            },
         };
         session.arm_faults();
         Ok(session)
@@ -102,22 +130,39 @@ impl Session {
     /// The script fails, or the host does not take the console or the flash any more.
     pub fn run(&mut self) -> Result<End, Failure> {
         loop {
-            if let Some(end) = self.step(SLICE)? {
+            if let Some(end) = self.slice()? {
                 return Ok(end);
             }
         }
     }
 
-    /// One slice of at most `nanoseconds`, and what has to be done after it.
-    fn step(&mut self, nanoseconds: u64) -> Result<Option<End>, Failure> {
+    /// Runs one slice and does what has to be done after it; gives the end if that was it.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn slice(&mut self) -> Result<Option<End>, Failure> {
+        self.step(u64::MAX)
+    }
+
+    /// The same for one instruction, with the exception or interrupt before it if one is due.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn single_step(&mut self) -> Result<Option<End>, Failure> {
+        self.step(1)
+    }
+
+    /// At most so many instructions of a slice, and what has to be done after them.
+    fn step(&mut self, instructions: u64) -> Result<Option<End>, Failure> {
         let now = self.elapsed.nanoseconds();
-        let mut until = now.saturating_add(nanoseconds).min(self.max_nanoseconds);
+        let mut until = now.saturating_add(SLICE).min(self.max_nanoseconds);
         match self.follow_script()? {
             Some(Wish::Wait { until: wanted }) => until = until.min(wanted),
             Some(Wish::Done) => return Ok(Some(End::Script)),
             Some(Wish::Type(_)) | None => {}
         }
-        let stop = self.run_until(until);
+        let done = self.machine.cpu.instructions();
+        let stop = self.run_until(until, done.saturating_add(instructions).min(self.max_instructions));
         let end = match stop {
             Stop::Budget if self.machine.cpu.instructions() >= self.max_instructions => Some(End::Instructions),
             Stop::Budget if self.elapsed.nanoseconds() >= self.max_nanoseconds => Some(End::Seconds),
@@ -129,7 +174,8 @@ impl Session {
         }
         self.pass_on_output()?;
         if let Some(end) = end {
-            if let (Some(script), End::Guest(_)) = (&mut self.script, &end) {
+            let has_ended = matches!(&end, End::Guest(stop) if !matches!(stop, Stop::Observer { .. }));
+            if let Some(script) = self.script.as_mut().filter(|_| has_ended) {
                 let now = self.elapsed.nanoseconds();
                 script.ended(now, &end.to_string(), || outcome::tail(&self.tail))?;
             }
@@ -141,8 +187,8 @@ impl Session {
         Ok(self.listen())
     }
 
-    /// Runs up to a point in simulated time, arming faults on the way.
-    fn run_until(&mut self, nanoseconds: u64) -> Stop {
+    /// Runs up to a point in simulated time or a count of instructions, arming faults on the way.
+    fn run_until(&mut self, nanoseconds: u64, instructions: u64) -> Stop {
         loop {
             let hz = self.machine.bus.core_hz();
             let now = self.machine.cpu.now();
@@ -150,15 +196,20 @@ impl Session {
             if let Some(order) = self.orders.front() {
                 clocks = clocks.min(order.from.saturating_sub(now).max(1));
             }
+            if let Some(stacks) = &self.stacks {
+                clocks = clocks.min(stacks.due - now);
+            }
             let budget = Budget {
-                instructions: self.max_instructions.saturating_sub(self.machine.cpu.instructions()),
+                instructions: instructions.saturating_sub(self.machine.cpu.instructions()),
                 clocks,
             };
-            let stop = self.machine.run(budget);
+            let stop = self.tools.run(&mut self.machine, budget);
             self.elapsed.count(self.machine.cpu.now(), hz);
             self.arm_faults();
-            let is_over =
-                self.elapsed.nanoseconds() >= nanoseconds || self.machine.cpu.instructions() >= self.max_instructions;
+            if let Some(stacks) = &mut self.stacks {
+                stacks.sample(&self.machine, &self.symbols);
+            }
+            let is_over = self.elapsed.nanoseconds() >= nanoseconds || self.machine.cpu.instructions() >= instructions;
             if stop != Stop::Budget || is_over {
                 return stop;
             }
@@ -264,9 +315,31 @@ impl Session {
         Ok(())
     }
 
-    /// The end of what the console has said.
-    pub fn console_tail(&self) -> &[u8] {
-        &self.tail
+    /// Writes what the onlookers have seen.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn report(&mut self, options: &Options) -> Result<(), Failure> {
+        if let Some(trace) = self.tools.trace.take() {
+            trace.finish()?;
+        }
+        if let (Some(profile), Some(destination)) = (&self.tools.profile, &options.profile) {
+            let functions = profile.functions(&self.symbols);
+            let text = match destination {
+                Destination::StandardError => profile::table(&functions, &self.machine.cpu),
+                Destination::File(_) => profile::json(&functions, &self.machine.cpu),
+            };
+            report(destination, &text)?;
+        }
+        if let (Some(stacks), Some(path)) = (&self.stacks, &options.folded) {
+            fs::write(path, stacks.folded()).map_err(Failure::file("write", path))?;
+        }
+        Ok(())
+    }
+
+    /// The status that belongs to this end, and what to say about it if anything.
+    pub fn status(&self, end: &End) -> (u8, Option<String>) {
+        outcome::status(end, self.expectation, &self.tail)
     }
 
     /// Simulated nanoseconds since power-on.

@@ -83,10 +83,21 @@ pub fn board(options: &Options) -> Result<Board, Failure> {
     Ok(Board { machine, terminal })
 }
 
+/// Recognises the image in `bytes`, the content of `path`.
+///
+/// # Errors
+/// It is broken, or made for another machine.
+pub fn image(options: &Options, path: &Path, bytes: &[u8]) -> Result<Image, Failure> {
+    Image::parse(bytes, options.load_address).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, error: &LoadError) -> Failure {
+    Failure::failed(format!("{}: {error}", path.display()))
+}
+
 /// Places the image and what it is handed in the memory of the board.
 fn place(options: &Options, soc: &mut Soc, path: &Path) -> Result<Entry, Failure> {
-    let named = |path: &Path, error: LoadError| Failure::failed(format!("{}: {error}", path.display()));
-    let image = Image::parse(&read(path)?, options.load_address).map_err(|error| named(path, error))?;
+    let image = image(options, path, &read(path)?)?;
     leave_as_u_boot(soc, options.board);
     let command_line = options.command_line()?;
     let hand_over = if options.start == StartChoice::Go {
@@ -103,7 +114,7 @@ fn place(options: &Options, soc: &mut Soc, path: &Path) -> Result<Entry, Failure
         board_info(options, path, layout, command_line)?
     } else {
         let tree = match &options.dtb {
-            Some(path) => Tree::parse(&read(path)?).map_err(|error| named(path, error))?,
+            Some(path) => Tree::parse(&read(path)?).map_err(|error| named(path, &error))?,
             None => {
                 let core_hz = soc.core_hz() as u32;
                 tree::of(options.board, core_hz, core_hz / soc.bus_ratio())
@@ -115,7 +126,7 @@ fn place(options: &Options, soc: &mut Soc, path: &Path) -> Result<Entry, Failure
             initrd: initrd(options, path)?,
         }
     };
-    start(soc, options.board, &image, hand_over).map_err(|error| named(path, error))
+    start(soc, options.board, &image, hand_over).map_err(|error| named(path, &error))
 }
 
 fn board_info(
