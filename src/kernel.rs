@@ -13,8 +13,9 @@ use crate::shell::{self, words};
 use crate::symbols::Symbols;
 use crate::uaccess::limit::{self, USER_DS};
 use crate::uaccess::{Recovery, Refused};
-use crate::{arch, initrd, println, syscall, task, uaccess};
+use crate::{arch, initrd, perf, println, syscall, task, uaccess};
 use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Status of a firmware that ends by its own fault.
 const PANIC_STATUS: i32 = 101;
@@ -83,6 +84,7 @@ pub fn start() -> ! {
         println!("zeronull: preset={name} does not exist: `preset` lists what does");
         shell::finish(1);
     }
+    shell::set_json(settings.json);
     if let Some(run) = &settings.run {
         shell::run_line(run);
     }
@@ -134,13 +136,22 @@ fn external(_: &mut TrapFrame) {
     board::external_interrupt();
 }
 
+static FIXUPS: AtomicU32 = AtomicU32::new(0);
+
+/// Refused accesses that went on at a fixup, since the start.
+pub fn fixups() -> u32 {
+    FIXUPS.load(Ordering::Relaxed)
+}
+
 fn tick(frame: &mut TrapFrame) {
+    let start = spr::mftb_lower();
     let _limit = limit::force_uaccess_begin();
     if frame.window != 0 {
         uaccess::counters().interrupted();
     }
     clock::tick(frame);
     board::tick();
+    perf::sample(frame, start);
     task::tick(frame);
 }
 
@@ -151,6 +162,7 @@ fn fixup(frame: &TrapFrame, access: &Access) -> Option<u32> {
         window: frame.window,
         store: access.store,
     };
+    FIXUPS.store(fixups().wrapping_add(1), Ordering::Relaxed);
     match uaccess::recover(&refused) {
         Recovery::Fixup(fixup) => Some(fixup),
         Recovery::Report(fixup) => {

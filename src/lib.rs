@@ -51,6 +51,8 @@ pub mod measure;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod mm;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod perf;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod policy;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod selftest;

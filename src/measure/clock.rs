@@ -135,9 +135,17 @@ mod running {
         mean - mean / 4 + state % (mean / 2)
     }
 
+    static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+
+    /// Ticks since the start, modulo 2^32.
+    pub fn interrupts() -> u32 {
+        INTERRUPTS.load(Ordering::Relaxed)
+    }
+
     /// One tick: accounts for it and arms the next. The count goes on from where the decrementer stands, so that a late
     /// handler does not slow the clock; ticks that were missed altogether are skipped.
     pub fn tick(frame: &TrapFrame) {
+        INTERRUPTS.store(interrupts().wrapping_add(1), Ordering::Relaxed);
         let ended = PERIOD.load(Ordering::Relaxed);
         let period = next_period();
         PERIOD.store(period, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! The commands, and the loop that reads them.
 #![forbid(unsafe_code)]
 
-use super::words;
+use super::{perf, words};
 use crate::arch::ppc::accounting;
 use crate::arch::single::Single;
 use crate::console;
@@ -26,7 +26,7 @@ struct Command {
     run: fn(&[&str]) -> i32,
 }
 
-static COMMANDS: [Command; 9] = [
+static COMMANDS: [Command; 10] = [
     Command {
         name: "help",
         usage: "",
@@ -58,6 +58,12 @@ static COMMANDS: [Command; 9] = [
         run: accounting_command,
     },
     Command {
+        name: "perf",
+        usage: perf::USAGE,
+        help: "sample where the time goes, or count around a command",
+        run: |words| perf::perf(words).unwrap_or_else(|| usage("perf")),
+    },
+    Command {
         name: "counters",
         usage: "[reset]",
         help: "bytes and windows counted by preset debug",
@@ -82,6 +88,18 @@ static COMMANDS: [Command; 9] = [
         run: power_off,
     },
 ];
+
+static JSON: Single<Cell<bool>> = Single::new(Cell::new(false));
+
+/// Makes commands print JSON lines where they can.
+pub fn set_json(json: bool) {
+    JSON.get().set(json);
+}
+
+/// Whether commands are asked for JSON lines.
+pub(super) fn is_json() -> bool {
+    JSON.get().get()
+}
 
 static LAST_STATUS: Single<Cell<i32>> = Single::new(Cell::new(0));
 
@@ -131,7 +149,7 @@ pub fn run_line(line: &str) {
 }
 
 /// Runs one command; returns its status.
-fn run(words: &[&str]) -> i32 {
+pub(super) fn run(words: &[&str]) -> i32 {
     let Some((name, arguments)) = words.split_first() else {
         return 0;
     };
@@ -152,7 +170,7 @@ fn run(words: &[&str]) -> i32 {
 }
 
 /// A program of the archive: `bin/NAME`, `sbin/NAME`, or a path. Gives the name for messages, which lives in the archive.
-fn find_program(name: &str) -> Option<(&'static str, &'static [u8])> {
+pub(super) fn find_program(name: &str) -> Option<(&'static str, &'static [u8])> {
     let wanted = name.trim_start_matches('/');
     let item = initrd::mounted()
         .filter(|item| {

@@ -3,7 +3,9 @@
 
 #[cfg(target_os = "none")]
 mod commands;
+#[cfg(target_os = "none")]
+mod perf;
 pub mod words;
 
 #[cfg(target_os = "none")]
-pub use commands::{finish, interactive, run_line};
+pub use commands::{finish, interactive, run_line, set_json};

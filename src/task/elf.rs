@@ -199,6 +199,28 @@ impl<'a> Program<'a> {
         }))
     }
 
+    /// The function around `address`, from the file's own symbol table, if it has one.
+    pub fn symbol(&self, address: u32) -> Option<&'a str> {
+        let file = self.file;
+        let at = |offset: u32| word(file, offset as usize);
+        let (sections, count) = (at(32)?, half(file, 48)?);
+        let section =
+            |index: u32, field: u32| at(sections.checked_add(index.checked_mul(40)?)?.checked_add(field * 4)?);
+        // SHT_SYMTAB 2; its link names the string table. A symbol: name, value, size, then its type in the low bits.
+        let table = (0..u32::from(count)).find(|index| section(*index, 1) == Some(2))?;
+        let (start, size, strings) = (section(table, 4)?, section(table, 5)?, section(section(table, 6)?, 4)?);
+        let mut best: Option<(u32, u32)> = None;
+        for symbol in (start..start.checked_add(size)?).step_by(16) {
+            let (name, value) = (at(symbol)?, at(symbol + 4)?);
+            let kind = file.get(symbol as usize + 12)? & 15;
+            if kind <= 2 && kind != 1 && value <= address && best.is_none_or(|(_, old)| value >= old) && name != 0 {
+                best = Some((name, value));
+            }
+        }
+        let name = file.get(strings.checked_add(best?.0)? as usize..)?;
+        core::str::from_utf8(name.split(|byte| *byte == 0).next()?).ok()
+    }
+
     /// The loadable segments, in the order of the headers.
     pub fn segments(&self) -> impl Iterator<Item = Segment<'a>> {
         (0..self.count).filter_map(|index| self.segment(index).ok().flatten())

@@ -1,0 +1,152 @@
+//! The sample buffer, and counts around a command.
+#![forbid(unsafe_code)]
+
+use crate::arch::ppc::{TrapFrame, accounting, spr};
+use crate::measure::clock;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+/// Samples that are kept.
+const CAPACITY: usize = 8192;
+
+/// Samples a second when nothing else is said.
+pub const DEFAULT_HZ: u32 = 1000;
+/// Most samples a second: a period must leave room for the handler.
+pub const MAX_HZ: u32 = 20_000;
+
+struct Recording {
+    pcs: [AtomicU32; CAPACITY],
+    used: AtomicU32,
+    lost: AtomicU32,
+    is_on: AtomicBool,
+    /// Time base ticks spent in sampling.
+    overhead: AtomicU32,
+    /// Time base ticks of the recording.
+    duration: AtomicU32,
+    hz: AtomicU32,
+}
+
+static RECORDING: Recording = Recording {
+    pcs: [const { AtomicU32::new(0) }; CAPACITY],
+    used: AtomicU32::new(0),
+    lost: AtomicU32::new(0),
+    is_on: AtomicBool::new(false),
+    overhead: AtomicU32::new(0),
+    duration: AtomicU32::new(0),
+    hz: AtomicU32::new(0),
+};
+
+/// The tick's share: keeps the pc that was interrupted. `start` is the time base at the beginning of the tick.
+pub fn sample(frame: &TrapFrame, start: u32) {
+    let recording = &RECORDING;
+    if !recording.is_on.load(Relaxed) {
+        return;
+    }
+    let used = recording.used.load(Relaxed);
+    match recording.pcs.get(used as usize) {
+        Some(slot) => {
+            slot.store(frame.nip, Relaxed);
+            recording.used.store(used + 1, Relaxed);
+        }
+        None => recording.lost.store(recording.lost.load(Relaxed) + 1, Relaxed),
+    }
+    let spent = spr::mftb_lower().wrapping_sub(start);
+    recording
+        .overhead
+        .store(recording.overhead.load(Relaxed).wrapping_add(spent), Relaxed);
+}
+
+/// Records while `f` runs, `hz` samples a second; replaces what was recorded before.
+pub fn record<R>(hz: u32, f: impl FnOnce() -> R) -> R {
+    let recording = &RECORDING;
+    for counter in [&recording.used, &recording.lost, &recording.overhead] {
+        counter.store(0, Relaxed);
+    }
+    recording.hz.store(hz, Relaxed);
+    let start = spr::mftb_lower();
+    clock::set_sample_rate(hz);
+    recording.is_on.store(true, Relaxed);
+    let result = f();
+    recording.is_on.store(false, Relaxed);
+    clock::set_sample_rate(0);
+    recording.duration.store(spr::mftb_lower().wrapping_sub(start), Relaxed);
+    result
+}
+
+/// What the last recording was.
+#[derive(Clone, Copy, Debug)]
+pub struct Summary {
+    /// Samples kept.
+    pub samples: u32,
+    /// Samples for which there was no room.
+    pub lost: u32,
+    /// Samples asked for, a second.
+    pub hz: u32,
+    /// Time base ticks that it lasted.
+    pub duration: u32,
+    /// Time base ticks that sampling took.
+    pub overhead: u32,
+}
+
+/// The last recording; `None` if there is none.
+pub fn summary() -> Option<Summary> {
+    let recording = &RECORDING;
+    let hz = recording.hz.load(Relaxed);
+    (hz != 0).then(|| Summary {
+        samples: recording.used.load(Relaxed),
+        lost: recording.lost.load(Relaxed),
+        hz,
+        duration: recording.duration.load(Relaxed),
+        overhead: recording.overhead.load(Relaxed),
+    })
+}
+
+/// The pcs of the last recording, in order.
+pub fn samples() -> impl Iterator<Item = u32> {
+    let used = RECORDING.used.load(Relaxed) as usize;
+    RECORDING.pcs[..used].iter().map(|pc| pc.load(Relaxed))
+}
+
+/// Counts around a command.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Time base ticks.
+    pub ticks: u64,
+    /// User time in time base ticks.
+    pub user: u64,
+    /// System time in time base ticks.
+    pub system: u64,
+    /// System calls.
+    pub calls: u64,
+    /// Interrupts of the decrementer.
+    pub interrupts: u32,
+    /// Refused accesses that had a fixup.
+    pub fixups: u32,
+}
+
+/// Counts while `f` runs.
+pub fn stat<R>(f: impl FnOnce() -> R) -> (R, Counts) {
+    accounting::with_calls_counted(|| {
+        let before = (
+            spr::timebase(),
+            accounting::times(),
+            clock::interrupts(),
+            crate::kernel::fixups(),
+        );
+        let result = f();
+        let after = (
+            spr::timebase(),
+            accounting::times(),
+            clock::interrupts(),
+            crate::kernel::fixups(),
+        );
+        let counts = Counts {
+            ticks: after.0 - before.0,
+            user: after.1.user - before.1.user,
+            system: after.1.system - before.1.system,
+            calls: after.1.calls - before.1.calls,
+            interrupts: after.2.wrapping_sub(before.2),
+            fixups: after.3.wrapping_sub(before.3),
+        };
+        (result, counts)
+    })
+}

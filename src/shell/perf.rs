@@ -1,0 +1,200 @@
+//! `perf`: record, report, script, annotate, stat.
+#![forbid(unsafe_code)]
+
+use super::commands::{is_json, run};
+use crate::addr::TASK_SIZE;
+use crate::arch::single::Single;
+use crate::kernel::Location;
+use crate::measure::clock::{self, to_time};
+use crate::perf::{self, Profile};
+use crate::task::elf::Program;
+use crate::{println, symbols::Symbols};
+use alloc::string::{String, ToString};
+use core::cell::Cell;
+
+/// The program that was recorded: its name, and its file for symbols.
+static RECORDED: Single<Cell<(&'static str, &'static [u8])>> = Single::new(Cell::new(("none", &[])));
+
+/// How to call it.
+pub const USAGE: &str = "record|report|script|annotate|stat ...";
+
+/// Runs a subcommand; returns its status, or `None` when it was called wrongly.
+pub fn perf(words: &[&str]) -> Option<i32> {
+    match words {
+        ["record", "-F", hz, command @ ..] if !command.is_empty() => {
+            let hz = hz.parse().ok().filter(|hz| (1..=perf::MAX_HZ).contains(hz));
+            let Some(hz) = hz else {
+                println!(
+                    "perf record: -F {}: accepted are 1 to {} samples a second",
+                    words[2],
+                    perf::MAX_HZ
+                );
+                return Some(2);
+            };
+            Some(record(hz, command))
+        }
+        ["record", command @ ..] if !command.is_empty() && !command[0].starts_with('-') => {
+            Some(record(perf::DEFAULT_HZ, command))
+        }
+        ["report"] => Some(report(is_json())),
+        ["report", "--json"] => Some(report(true)),
+        ["script"] => Some(script()),
+        ["annotate", symbol] => Some(annotate(symbol)),
+        ["stat", "--json", command @ ..] if !command.is_empty() => Some(stat(command, true)),
+        ["stat", command @ ..] if !command.is_empty() => Some(stat(command, is_json())),
+        _ => {
+            println!(
+                "perf record [-F HZ] COMMAND  sample COMMAND, {} times a second at most",
+                perf::MAX_HZ
+            );
+            println!("perf report [--json]         functions by share of the samples");
+            println!("perf script                  the same as folded stacks for flame graphs");
+            println!("perf annotate SYMBOL         samples by instruction in one function");
+            println!("perf stat [--json] COMMAND   time, system calls, interrupts and faults of COMMAND");
+            None
+        }
+    }
+}
+
+fn record(hz: u32, command: &[&str]) -> i32 {
+    if clock::timebase_hz() == 0 {
+        println!("perf: profiling not available: no timebase");
+        return 1;
+    }
+    let (name, file) = match super::commands::find_program(command[0]) {
+        Some(found) => found,
+        None => ("kernel", &[][..]),
+    };
+    RECORDED.get().set((name, file));
+    let status = perf::record(hz, || run(command));
+    if let Some(summary) = perf::summary() {
+        println!(
+            "perf: {} samples, {} lost, overhead {}",
+            summary.samples,
+            summary.lost,
+            Overhead(&summary)
+        );
+    }
+    status
+}
+
+/// The share of the recording that sampling itself took.
+struct Overhead<'a>(&'a perf::Summary);
+
+impl core::fmt::Display for Overhead<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let share = u64::from(self.0.overhead) * 10_000 / u64::from(self.0.duration.max(1));
+        write!(f, "{}.{:02}%", share / 100, share % 100)
+    }
+}
+
+/// The function around a pc, and whether it is user code.
+fn symbol_of(pc: u32) -> (String, bool) {
+    if pc < TASK_SIZE {
+        let (_, file) = RECORDED.get().get();
+        let name = Program::parse(file).ok().and_then(|program| program.symbol(pc));
+        return (name.unwrap_or("[unknown]").to_string(), true);
+    }
+    let name = Symbols::new(crate::arch::symbol_blob())
+        .and_then(|symbols| symbols.find(pc))
+        .map(|(name, _)| name);
+    (name.unwrap_or("[unknown]").to_string(), false)
+}
+
+fn profile() -> Option<(perf::Summary, Profile)> {
+    let summary = perf::summary();
+    if summary.is_none() {
+        println!("perf: nothing recorded: perf record COMMAND comes first");
+    }
+    Some((summary?, Profile::new(perf::samples(), symbol_of)))
+}
+
+fn report(json: bool) -> i32 {
+    let Some((summary, profile)) = profile() else { return 1 };
+    let (name, _) = RECORDED.get().get();
+    if !json {
+        println!(
+            "# {} samples at {} Hz, {} lost, overhead {}",
+            summary.samples,
+            summary.hz,
+            summary.lost,
+            Overhead(&summary)
+        );
+    }
+    for row in &profile.rows {
+        let (percent, hundredths) = (row.share / 100, row.share % 100);
+        let (object, mark) = if row.is_user { (name, '.') } else { ("[kernel]", 'k') };
+        if json {
+            println!(
+                "{{\"percent\":{percent}.{hundredths:02},\"samples\":{},\"comm\":\"{name}\",\"dso\":\"{object}\",\"symbol\":\"{}\"}}",
+                row.samples, row.symbol
+            );
+        } else {
+            println!(
+                "{percent:>5}.{hundredths:02}%  {name:<8} {object:<9} [{mark}] {}",
+                row.symbol
+            );
+        }
+    }
+    0
+}
+
+/// One line a function, `COMM;SYMBOL COUNT`, as flame graph tools read it.
+fn script() -> i32 {
+    let Some((_, profile)) = profile() else { return 1 };
+    let (name, _) = RECORDED.get().get();
+    for row in &profile.rows {
+        let space = if row.is_user { "user" } else { "kernel" };
+        println!("{name};{space};{} {}", row.symbol, row.samples);
+    }
+    0
+}
+
+/// Samples by instruction within a function.
+fn annotate(symbol: &str) -> i32 {
+    if perf::summary().is_none() {
+        println!("perf: nothing recorded: perf record COMMAND comes first");
+        return 1;
+    }
+    let mut pcs: alloc::vec::Vec<u32> = perf::samples()
+        .filter(|pc| symbol_of(*pc).0.ends_with(symbol))
+        .collect();
+    if pcs.is_empty() {
+        println!("perf annotate: no samples in {symbol}: perf report lists the functions");
+        return 1;
+    }
+    pcs.sort_unstable();
+    for group in pcs.chunk_by(|a, b| a == b) {
+        println!("{:>6}  {}", group.len(), Location(group[0]));
+    }
+    0
+}
+
+fn stat(command: &[&str], json: bool) -> i32 {
+    let (status, counts) = perf::stat(|| run(command));
+    let hz = clock::timebase_hz();
+    let time = to_time(counts.ticks, hz);
+    let rows = [
+        ("timebase-ticks", counts.ticks),
+        ("user-ticks", counts.user),
+        ("system-ticks", counts.system),
+        ("system-calls", counts.calls),
+        ("decrementer-interrupts", counts.interrupts.into()),
+        ("fixed-up-faults", counts.fixups.into()),
+    ];
+    if json {
+        for (name, value) in rows {
+            println!("{{\"event\":\"{name}\",\"value\":{value}}}");
+        }
+    } else {
+        for (name, value) in rows {
+            println!("{value:>16}  {name}");
+        }
+        println!(
+            "{:>9}.{:06}  seconds, time base {hz} Hz",
+            time.seconds,
+            time.nanoseconds / 1000
+        );
+    }
+    status
+}
