@@ -58,6 +58,15 @@ pub fn text_symbols(elf: &Elf<'_>) -> Result<Vec<TextSymbol>, Error> {
         (a.address, rank(a), &a.name).cmp(&(b.address, rank(b), &b.name))
     });
     symbols.dedup_by_key(|symbol| symbol.address);
+    // A label inside a function of known size is a place in that function, not a function of its own.
+    let mut function = 0..0;
+    symbols.retain(|symbol| {
+        if symbol.kind == SymbolKind::Function && symbol.size != 0 {
+            function = symbol.address..symbol.address.saturating_add(symbol.size);
+            return true;
+        }
+        !function.contains(&symbol.address)
+    });
     Ok(symbols
         .into_iter()
         .map(|symbol| TextSymbol {
