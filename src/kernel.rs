@@ -5,7 +5,7 @@ use crate::addr::{KERNEL_BASE, PhysAddr};
 use crate::arch::mmu;
 use crate::arch::ppc::TrapFrame;
 use crate::arch::ppc::trap::{Access, Cause, TrapHooks, set_hooks};
-use crate::arch::ppc::{accounting, spr};
+use crate::arch::ppc::{accounting, spr, stack_protector};
 use crate::board::{self, COMMAND_LINE_MAX};
 use crate::measure::clock;
 use crate::mm::{frames, heap};
@@ -19,6 +19,12 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Status of a firmware that ends by its own fault.
 const PANIC_STATUS: i32 = 101;
+
+/// The seed of the functions' order, or that they stand as the compiler put them.
+const LAYOUT: &str = match option_env!("ZERONULL_SHUFFLE") {
+    Some(seed) => seed,
+    None => "unshuffled",
+};
 
 /// Bytes of RAM that the firmware needs at least.
 const RAM_MIN: u32 = 8 << 20;
@@ -113,6 +119,7 @@ fn banner(cpu: &str, handover: &board::Handover) {
         arch::CACHE_LINE,
         crate::addr::TASK_SIZE
     );
+    println!("stack protector {}, layout {}", stack_protector::VARIANT, LAYOUT);
     if handover.timebase_hz == 0 {
         println!("no timebase: times are 0");
     } else {

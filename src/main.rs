@@ -8,6 +8,7 @@ use zeronull::kernel;
 /// Entered by the head with translation on and interrupts off, on the kernel stack.
 #[unsafe(no_mangle)]
 extern "C" fn kernel_main() -> ! {
+    zeronull::arch::ppc::stack_protector::seed();
     kernel::start()
 }
 

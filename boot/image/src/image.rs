@@ -233,6 +233,11 @@ fn build_firmware(options: &ImageOptions, directory: &Path) -> Result<Vec<u8>, E
         environment: &[
             ("ZERONULL_SYMBOLS", Some(blob_path.as_os_str())),
             ("ZERONULL_SHUFFLE", seed.as_deref().map(OsStr::new)),
+            // The firmware prints it beside its figures.
+            (
+                "ZERONULL_STACK_PROTECTOR",
+                Some(OsStr::new(options.stack_protector.name())),
+            ),
         ],
         target_directory: directory,
     };

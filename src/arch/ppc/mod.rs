@@ -4,6 +4,7 @@ pub mod accounting;
 pub mod frame;
 pub mod provoke;
 pub mod spr;
+pub mod stack_protector;
 pub mod trap;
 pub mod user_context;
 
