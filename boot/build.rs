@@ -17,6 +17,10 @@ const USER_LINK_ARGUMENTS: [&str; 5] = [
     "--orphan-handling=error",
 ];
 
+/// Where a boot loader with vectors in low memory puts the image: above them and all that the firmware keeps for itself
+/// at the start, below U-Boot's usual staging addresses from 2 MiB on, and far below the loader at the top of RAM.
+const UNDER_U_BOOT: u32 = 0x10_0000;
+
 fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -29,6 +33,12 @@ fn main() {
     println!("cargo::rerun-if-changed={}", script.display());
     println!("cargo::rustc-link-arg-bin=zeronull=-T{}", script.display());
     println!("cargo::rustc-link-arg-bin=zeronull=--no-eh-frame-hdr");
+    let load_offset = if env::var_os("CARGO_FEATURE_BOARD_MCR3000").is_some() {
+        UNDER_U_BOOT
+    } else {
+        0
+    };
+    println!("cargo::rustc-link-arg-bin=zeronull=--defsym=LOAD_OFFSET={load_offset:#x}");
     let user_script = root.join("boot/user.ld");
     println!("cargo::rerun-if-changed={}", user_script.display());
     for program in USER_PROGRAMS {

@@ -11,7 +11,7 @@ pub const PHYSICAL_LIMIT: u32 = 8 << 20;
 /// Data bytes per S-record: 32 keeps the lines within 80 columns.
 const RECORD_BYTES: usize = 32;
 
-/// The segments that have bytes in the file, by rising physical address.
+/// The segments that have bytes in the file, by rising physical address; at least one.
 ///
 /// # Errors
 /// None at all, one beyond [`PHYSICAL_LIMIT`], or two that overlap.
@@ -42,17 +42,19 @@ fn loaded<'e>(elf: &'e Elf<'_>) -> Result<Vec<&'e Segment>, Error> {
     Ok(segments)
 }
 
-/// The memory from physical address 0 to the end of the last loaded byte; gaps are zero.
+/// The memory from the first loaded byte to the last, gaps zero, and the physical address of the first.
 ///
 /// # Errors
 /// See [`PHYSICAL_LIMIT`]; also overlapping segments and a file with nothing to load.
-pub fn raw(elf: &Elf<'_>) -> Result<Vec<u8>, Error> {
+pub fn raw(elf: &Elf<'_>) -> Result<(u32, Vec<u8>), Error> {
+    let segments = loaded(elf)?;
+    let load = segments[0].physical_address;
     let mut image = Vec::new();
-    for segment in loaded(elf)? {
-        image.resize(segment.physical_address as usize, 0);
+    for segment in segments {
+        image.resize((segment.physical_address - load) as usize, 0);
         image.extend_from_slice(elf.segment_bytes(segment)?);
     }
-    Ok(image)
+    Ok((load, image))
 }
 
 /// S-records with 32-bit physical addresses: one S0 with `name`, S3 data, S7 with the physical entry point.

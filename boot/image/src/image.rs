@@ -150,7 +150,7 @@ impl Image {
         self.directory.join("zeronull.elf")
     }
 
-    /// The firmware's memory from physical address 0.
+    /// The firmware's memory from its first byte, which is also an entry point.
     pub fn bin(&self) -> PathBuf {
         self.directory.join("zeronull.bin")
     }
@@ -198,10 +198,10 @@ pub fn build(options: &ImageOptions) -> Result<Image, Error> {
         memory: MemorySizes::of(&elf),
     };
     fs::create_dir_all(&image.directory).map_err(Error::file("create", &image.directory))?;
-    let raw = flat::raw(&elf)?;
+    let (load, raw) = flat::raw(&elf)?;
     write(
         &image.uimage(),
-        &uimage::pack(&raw, IMAGE_NAME, 0, elf.physical_entry()?, image_time()?),
+        &uimage::pack(&raw, IMAGE_NAME, load, elf.physical_entry()?, image_time()?),
     )?;
     write(&image.bin(), &raw)?;
     write(&image.srec(), flat::s_records(&elf, IMAGE_NAME)?.as_bytes())?;

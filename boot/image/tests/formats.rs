@@ -26,7 +26,8 @@ fn raw_image_equals_objcopy() {
             .arg(&path)
             .arg(&reference),
     );
-    let raw = flat::raw(&parse(&elf)).expect("a good ELF file");
+    let (load, raw) = flat::raw(&parse(&elf)).expect("a good ELF file");
+    assert_eq!(load, 0);
     assert_eq!(raw, fs::read(reference).expect("objcopy wrote it"));
     assert_eq!(raw.len(), 0x1007);
 }
@@ -47,7 +48,7 @@ fn s_records_read_back_as_the_raw_image() {
     );
     assert_eq!(
         fs::read(&back).expect("objcopy wrote it"),
-        flat::raw(&elf).expect("a good ELF file")
+        flat::raw(&elf).expect("a good ELF file").1
     );
     let headers = output(
         program("powerpc-linux-gnu-objdump")
@@ -138,7 +139,7 @@ fn uimage_is_accepted_by_mkimage_and_dumpimage_with_the_fields_of_the_elf() {
     let directory = empty_directory("uimage");
     let (_, elf) = small_elf(&directory);
     let elf = parse(&elf);
-    let payload = flat::raw(&elf).expect("a good ELF file");
+    let (_, payload) = flat::raw(&elf).expect("a good ELF file");
     let entry = elf.physical_entry().expect("an entry");
     let image = uimage::pack(&payload, "zeronull test", 0, entry, 1_600_000_000);
 
