@@ -53,11 +53,28 @@ pub fn start() -> ! {
         }
     };
     let mut line = [0; COMMAND_LINE_MAX];
-    let (handover, length) = board::handover(&mut line, mmu::reserved(walk));
+    let (mut handover, length) = board::handover(&mut line, mmu::reserved(walk));
     if handover.ram < RAM_MIN {
         println!("zeronull: {} bytes of RAM: at least {RAM_MIN} are needed", handover.ram);
         shell::finish(1);
     }
+    let settings = match read_command_line(&line, length) {
+        Ok(settings) => settings,
+        Err(message) => {
+            println!("zeronull: {message}");
+            shell::finish(1)
+        }
+    };
+    if let Some(baud) = settings.console_speed {
+        board::set_console_speed(handover.core_hz, baud);
+    }
+    let archive = settings.initrd.or(handover.initrd).map(|(address, size)| {
+        let Some(place) = handover.reserve(address, size) else {
+            println!("zeronull: initial archive of {size} bytes at {address:#010x} is not in RAM above the firmware");
+            shell::finish(1);
+        };
+        (place, size)
+    });
     let free = mmu::map_kernel(handover.ram, walk);
     frames::init(free, PhysAddr::new(handover.free_top));
     mmu::seal();
@@ -66,20 +83,13 @@ pub fn start() -> ! {
     spr::enable_interrupts();
     syscall::choose("fast");
 
-    let settings = match read_command_line(&line, length) {
-        Ok(settings) => settings,
-        Err(message) => {
-            println!("zeronull: {message}");
-            shell::finish(1)
-        }
-    };
     if !settings.quiet {
         banner(cpu, &handover);
     }
     for word in &settings.unknown {
         println!("zeronull: command line word {word} is unknown and ignored");
     }
-    if let Some((address, size)) = settings.initrd.or(handover.initrd) {
+    if let Some((address, size)) = archive {
         mount(address, size, handover.ram);
     } else {
         println!("zeronull: no initial archive: there are no programs");

@@ -85,11 +85,16 @@ mod linear {
         unsafe { core::slice::from_raw_parts(start, length) }
     }
 
+    /// Physical address of the first byte that neither image, data, heap nor stacks use.
+    pub fn pool_start() -> PhysAddr {
+        virt_to_phys((&raw const __page_pool_start).addr())
+    }
+
     /// Memory that the boot loader filled, as bytes; `None` unless it lies in RAM above the page pool's start. The caller
     /// keeps the range out of the page pool.
     pub fn physical_bytes(start: PhysAddr, length: u32, ram: u32) -> Option<&'static [u8]> {
         let end = start.checked_add(length)?;
-        if phys_to_virt(start) < (&raw const __page_pool_start).addr() || end.raw() > ram {
+        if start < pool_start() || end.raw() > ram {
             return None;
         }
         // SAFETY: the range is RAM in the linear map; nothing writes it, since it belongs to no allocator.

@@ -73,6 +73,9 @@ pub fn console_get() -> Option<u8> {
     Some(byte)
 }
 
+/// The emulated port has no speed.
+pub fn set_console_speed(_core_hz: u32, _baud: u32) {}
+
 /// Nothing here wants to be served regularly.
 pub fn tick() {}
 

@@ -1,7 +1,7 @@
 //! Boards: what differs between machines outside the core. Exactly one is compiled in.
 //!
-//! Every board module offers the same items: `NAME`, `init`, `console_put`, `console_get`, `handover`, `power_off`,
-//! `tick`, `external_interrupt`.
+//! Every board module offers the same items: `NAME`, `init`, `console_put`, `console_get`, `set_console_speed`,
+//! `handover`, `power_off`, `tick`, `external_interrupt`.
 
 #[cfg(feature = "board-g3beige")]
 mod g3beige;
@@ -13,6 +13,8 @@ mod mcr3000;
 #[cfg(feature = "board-mcr3000")]
 pub use mcr3000::*;
 
+use crate::addr::{PAGE_SIZE, PhysAddr};
+use crate::arch;
 use core::marker::PhantomData;
 
 /// What the boot loader or the machine told us; what it did not say is `None` or empty.
@@ -30,6 +32,27 @@ pub struct Handover {
     pub initrd: Option<(u32, u32)>,
     /// End of the RAM that nothing occupies: physical address, page aligned.
     pub free_top: u32,
+}
+
+impl Handover {
+    /// Takes an archive out of the free RAM, moved to its end where that leaves more in one piece. To be called before
+    /// anybody uses free RAM. Returns the archive's place, or `None` when it does not lie in RAM above the firmware.
+    pub fn reserve(&mut self, start: u32, size: u32) -> Option<u32> {
+        let archive = arch::physical_bytes(PhysAddr::new(start), size, self.ram)?;
+        if start >= self.free_top {
+            return Some(start);
+        }
+        let place = self.free_top.saturating_sub(size) & !(PAGE_SIZE - 1);
+        if place <= start || start + size > self.free_top {
+            self.free_top = start & !(PAGE_SIZE - 1);
+            return Some(start);
+        }
+        let target = arch::phys_to_virt(PhysAddr::new(place)) as *mut u8;
+        // SAFETY: source and target are RAM above all that the firmware has in use at start-up; they may overlap.
+        unsafe { target.copy_from(archive.as_ptr(), archive.len()) };
+        self.free_top = place;
+        Some(place)
+    }
 }
 
 /// Longest kernel command line in bytes.

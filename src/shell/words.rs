@@ -47,6 +47,8 @@ pub struct Settings {
     pub preset: Option<String>,
     /// `initrd=ADDRESS,SIZE`, physical, in bytes.
     pub initrd: Option<(u32, u32)>,
+    /// `console=DEVICE,SPEED`: the speed in bit/s.
+    pub console_speed: Option<u32>,
     /// `quiet`: no banner.
     pub quiet: bool,
     /// `json`: commands print JSON lines where they can.
@@ -74,12 +76,30 @@ pub fn settings(line: &str) -> Result<Settings, String> {
             ("initrd", Some(value)) => settings.initrd = Some(initrd(value)?),
             ("quiet", None) => settings.quiet = true,
             ("json", None) => settings.json = true,
-            // The console's speed and device are for machines that have a choice.
-            ("console", Some(_)) => {}
+            // There is one device.
+            ("console", Some(value)) => settings.console_speed = console_speed(value)?,
             _ => settings.unknown.push(word),
         }
     }
     Ok(settings)
+}
+
+/// The speed in `DEVICE,115200N8`, as Linux has it; a device alone leaves the speed.
+fn console_speed(value: &str) -> Result<Option<u32>, String> {
+    let Some((_, mode)) = value.split_once(',') else {
+        return Ok(None);
+    };
+    let digits = mode.len() - mode.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let speed = mode[..digits]
+        .parse()
+        .ok()
+        .filter(|speed| (300..=1_000_000).contains(speed));
+    speed
+        .map(Some)
+        .filter(|_| matches!(&mode[digits..], "" | "n" | "N" | "n8" | "N8"))
+        .ok_or_else(|| {
+            alloc::format!("console={value}: accepted is console=DEVICE[,SPEED[N8]] with 300 to 1000000 bit/s")
+        })
 }
 
 fn initrd(value: &str) -> Result<(u32, u32), String> {
@@ -118,12 +138,23 @@ mod tests {
             run: Some("time dd count=1; poweroff".into()),
             preset: Some("debug".into()),
             initrd: Some((0x10_0000, 4096)),
+            console_speed: None,
             quiet: true,
             json: false,
             unknown: vec!["foo=1".into()],
         };
         assert_eq!(settings(line), Ok(expected));
         assert!(settings("initrd=5").unwrap_err().contains("initrd=5"));
+        let speed =
+            |console: &str| settings(&alloc::format!("console={console}")).map(|settings| settings.console_speed);
+        assert_eq!(speed("ttyCPM0"), Ok(None));
+        for mode in ["38400", "38400n", "38400N8"] {
+            assert_eq!(speed(&alloc::format!("ttyCPM0,{mode}")), Ok(Some(38_400)));
+        }
+        for mode in ["", "N8", "299", "1000001", "9600e7", "9600N8r", "4294967297"] {
+            let refused = speed(&alloc::format!("ttyCPM0,{mode}")).unwrap_err();
+            assert!(refused.contains("300 to 1000000 bit/s"), "{refused}");
+        }
         assert!(settings("run=\"x").unwrap_err().contains("not closed"));
     }
 }
