@@ -2,12 +2,13 @@
 #![forbid(unsafe_code)]
 
 use crate::addr::{KERNEL_BASE, PhysAddr};
-use crate::arch::mmu;
-use crate::arch::ppc::TrapFrame;
-use crate::arch::ppc::trap::{Access, Cause, TrapHooks, set_hooks};
-use crate::arch::ppc::{accounting, spr, stack_protector};
+use crate::arch::ppc::load::Load;
+use crate::arch::ppc::trap::{Access, Cause, MemoryError, TrapHooks, set_hooks};
+use crate::arch::ppc::{TrapFrame, accounting, msr, spr, stack_protector, static_key};
+use crate::arch::{family, mmu};
 use crate::board::{self, COMMAND_LINE_MAX};
 use crate::measure::clock;
+use crate::mm::pmem::{self, Meeting};
 use crate::mm::{frames, heap};
 use crate::shell::{self, words};
 use crate::symbols::Symbols;
@@ -26,6 +27,9 @@ const LAYOUT: &str = match option_env!("ZERONULL_SHUFFLE") {
     None => "unshuffled",
 };
 
+/// Vector of the machine check.
+const MACHINE_CHECK: u32 = 0x200;
+
 /// Bytes of RAM that the firmware needs at least.
 const RAM_MIN: u32 = 8 << 20;
 
@@ -34,7 +38,8 @@ pub fn start() -> ! {
     set_hooks(TrapHooks {
         tick,
         external,
-        user: |frame, cause| task::user_exception(frame, cause),
+        user: user_exception,
+        memory_error,
         fixup,
         alignment: |frame| uaccess::recover_alignment(frame.nip),
         kernel: kernel_fault,
@@ -76,8 +81,11 @@ pub fn start() -> ! {
         (place, size)
     });
     let free = mmu::map_kernel(handover.ram, walk);
+    let free = pmem::reserve(free, handover.free_top);
     frames::init(free, PhysAddr::new(handover.free_top));
     mmu::seal();
+    // Neither family's manual promises that an error within the burst of a line is reported at the load that caused it.
+    static_key::COPY_MC_FRAGILE.set(true);
     clock::init(handover.timebase_hz);
     accounting::set_exact(true);
     spr::enable_interrupts();
@@ -194,6 +202,42 @@ fn fixup(frame: &TrapFrame, access: &Access) -> Option<u32> {
     }
 }
 
+/// A program's own exception; what the bus says of a machine check is taken here, so that the next one starts anew.
+fn user_exception(frame: &mut TrapFrame, cause: Cause) {
+    if cause == Cause::MachineCheck {
+        println!("zeronull: {}", Description { frame, cause });
+    }
+    task::user_exception(frame, cause)
+}
+
+/// A machine check of the kernel, or its own memory refused, which stands for one where the machine has none.
+///
+/// The lost byte is known if a withheld page of `/dev/pmem0` was met, otherwise the address of the load is what is known.
+fn memory_error(frame: &mut TrapFrame, cause: Cause) -> MemoryError {
+    let load = Load::interrupted(frame);
+    let lost = match load.map(|load| (load.address, pmem::meet(frame, &load))) {
+        Some((_, Meeting::Done)) => {
+            board::take_transfer_error();
+            return MemoryError::Recovered;
+        }
+        Some((_, Meeting::Lost(address))) => address,
+        _ if cause != Cause::MachineCheck => return MemoryError::No,
+        Some((address, Meeting::Elsewhere)) => address,
+        None => 0,
+    };
+    if frame.msr & msr::RI == 0 {
+        return MemoryError::Fatal;
+    }
+    let Some(fixup) = uaccess::copy_mc::recover(frame.nip) else {
+        return MemoryError::Fatal;
+    };
+    board::take_transfer_error();
+    // r12: see copy_mc.s.
+    frame.gpr[12] = lost;
+    frame.nip = fixup;
+    MemoryError::Recovered
+}
+
 fn caught(frame: &TrapFrame, cause: Cause) {
     limit::set_fs(USER_DS);
     println!("zeronull: kernel fault caught: {}", Description { frame, cause });
@@ -223,6 +267,19 @@ impl fmt::Display for Description<'_> {
                 }
                 Ok(())
             }
+            Cause::MachineCheck if self.frame.vector == MACHINE_CHECK => {
+                let (kind, address) = family::describe_machine_check(self.frame);
+                write!(f, "machine check: {kind}{}", board::take_transfer_error())?;
+                if let Some(address) = address {
+                    write!(f, ", address {address:#010x}")?;
+                }
+                write!(f, " at {pc}")
+            }
+            Cause::MachineCheck => write!(
+                f,
+                "machine check: lost memory at address {:#010x} at {pc}",
+                self.frame.dar
+            ),
             _ => write!(f, "{} at {pc}", self.cause.describe()),
         }
     }

@@ -48,7 +48,7 @@ pub mod initrd;
 pub mod kernel;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod measure;
-#[cfg(all(target_os = "none", feature = "firmware"))]
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod mm;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod perf;

@@ -44,6 +44,11 @@ values! {
     Words = "words";
     /// Single bytes.
     Bytes = "bytes";
+    /// A machine-check-safe copy runs the engine that the static branch chooses.
+    OneEngine = "copy_mc";
+    /// The `else` behind the careful engine is missing: the fast engine copies everything again (the regression that the
+    /// mails found).
+    BothEngines = "copy_mc-bug";
     /// No counters on the measured path.
     Uncounted = "uncounted";
     /// Bytes and windows are counted; `counters` prints them.
@@ -165,6 +170,20 @@ impl ClearEngine for Bytes {
     const ENGINE: Engine = Engine::Bytes;
 }
 
+/// Which engines a machine-check-safe copy runs.
+pub trait CopyMachineCheck: Axis {
+    /// Whether the fast engine runs after the careful one, instead of without it.
+    const IS_ELSE_MISSING: bool;
+}
+
+impl CopyMachineCheck for OneEngine {
+    const IS_ELSE_MISSING: bool = false;
+}
+
+impl CopyMachineCheck for BothEngines {
+    const IS_ELSE_MISSING: bool = true;
+}
+
 /// Whether the debug counters run.
 pub trait Counting: Axis {
     /// Whether they run.
@@ -193,20 +212,26 @@ pub trait Policy: 'static {
     type Window: WindowControl;
     /// `clear_user`.
     type Clear: ClearEngine;
+    /// `copy_mc_to_user`, `copy_mc_to_kernel`.
+    type CopyMc: CopyMachineCheck;
     /// Debug counters.
     type Count: Counting;
     /// Names of the values, in the order of design and table.
-    const AXES: [&'static str; 5] = [
+    const AXES: [&'static str; 6] = [
         <Self::Limit as Axis>::NAME,
         <Self::Check as Axis>::NAME,
         <Self::Window as Axis>::NAME,
         <Self::Clear as Axis>::NAME,
+        <Self::CopyMc as Axis>::NAME,
         <Self::Count as Axis>::NAME,
     ];
 }
 
 macro_rules! presets {
-    ($($type:ident $name:literal $reason:literal: $limit:ident $check:ident $window:ident $clear:ident $count:ident;)*) => { $(
+    ($(
+        $type:ident $name:literal $reason:literal:
+            $limit:ident $check:ident $window:ident $clear:ident $copy_mc:ident $count:ident;
+    )*) => { $(
         #[doc = $reason]
         pub struct $type;
         impl Policy for $type {
@@ -216,19 +241,21 @@ macro_rules! presets {
             type Check = $check;
             type Window = $window;
             type Clear = $clear;
+            type CopyMc = $copy_mc;
             type Count = $count;
         }
     )* };
 }
 
 presets! {
-    Fast "fast" "everything tuned": NoSetFs Check32 Kuap Dcbz Uncounted;
-    Debug "debug" "fast with byte and window counters": NoSetFs Check32 Kuap Dcbz Counted;
-    FastSetFs "fast-set_fs" "fast with a per-thread addr_limit": SetFs Check32 Kuap Dcbz Uncounted;
-    FastCheck64 "fast-check64" "fast with the 64-bit style of access_ok": NoSetFs Check64 Kuap Dcbz Uncounted;
-    FastNoKuap "fast-no-kuap" "fast without the user-access window": NoSetFs Check32 NoKuap Dcbz Uncounted;
-    FastWords "fast-words" "fast, clearing by words": NoSetFs Check32 Kuap Words Uncounted;
-    FastBytes "fast-bytes" "fast, clearing by bytes": NoSetFs Check32 Kuap Bytes Uncounted;
+    Fast "fast" "everything tuned": NoSetFs Check32 Kuap Dcbz OneEngine Uncounted;
+    Debug "debug" "fast with byte and window counters": NoSetFs Check32 Kuap Dcbz OneEngine Counted;
+    FastSetFs "fast-set_fs" "fast with a per-thread addr_limit": SetFs Check32 Kuap Dcbz OneEngine Uncounted;
+    FastCheck64 "fast-check64" "fast with the 64-bit style of access_ok": NoSetFs Check64 Kuap Dcbz OneEngine Uncounted;
+    FastNoKuap "fast-no-kuap" "fast without the user-access window": NoSetFs Check32 NoKuap Dcbz OneEngine Uncounted;
+    FastWords "fast-words" "fast, clearing by words": NoSetFs Check32 Kuap Words OneEngine Uncounted;
+    FastBytes "fast-bytes" "fast, clearing by bytes": NoSetFs Check32 Kuap Bytes OneEngine Uncounted;
+    CopyMcBug "copy-mc-bug" "fast, machine-check-safe copies without the else": NoSetFs Check32 Kuap Dcbz BothEngines Uncounted;
 }
 
 #[cfg(test)]

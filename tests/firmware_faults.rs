@@ -262,7 +262,7 @@ fn selftest_and_rights_hold_on_every_machine_and_cpu() {
 #[test]
 fn selftest_refuses_a_suite_that_does_not_exist() {
     on_every_machine(|firmware| {
-        let message = "selftest: suite none does not exist: accepted are uaccess, protection\n";
+        let message = "selftest: suite none does not exist: accepted are uaccess, protection, mc\n";
         firmware.expect("selftest none", 2, message);
         firmware.expect("selftest uaccess twice", 2, "usage: selftest [SUITE]\n");
     });

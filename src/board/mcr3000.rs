@@ -18,6 +18,10 @@ pub use handover::handover;
 /// The board's name where one is compiled in.
 pub const NAME: &str = "mcr3000";
 
+/// A physical address that no chip select covers on the boards that [`BOARDS`] lists: a load from it ends with TEA from
+/// the bus monitor.
+pub const UNANSWERED: Option<u32> = Some(0x7000_0000);
+
 /// What differs from board to board.
 struct Board {
     name: &'static str,
@@ -67,6 +71,12 @@ const SYPCR_WATCHDOG: u32 = 0x4;
 const SWSR: u32 = 0x00e;
 const SIMASK: u32 = 0x014;
 const SIVEC: u32 = 0x01c;
+const TESR: u32 = 0x020;
+const TESR_IEXT: u32 = 0x2000;
+const TESR_ITMT: u32 = 0x1000;
+const TESR_DEXT: u32 = 0x0020;
+const TESR_DTMT: u32 = 0x0010;
+const TESR_PARITY: u32 = 0x0f0f;
 const BR0: u32 = 0x100;
 const TBSCR: u32 = 0x200;
 const SCCR: u32 = 0x280;
@@ -120,6 +130,22 @@ fn reg32(offset: u32) -> Reg<u32> {
 
 fn immr_physical() -> u32 {
     spr::mfspr::<SPR_IMMR>() & 0xffff_0000
+}
+
+/// What the transfer error status register says of the errors since the last call, which it forgets
+/// (MPC860 user's manual 11.6 \[R\]).
+pub fn take_transfer_error() -> &'static str {
+    let status = reg32(TESR).read();
+    reg32(TESR).write(status);
+    if status & (TESR_ITMT | TESR_DTMT) != 0 {
+        ", bus monitor time-out"
+    } else if status & (TESR_IEXT | TESR_DEXT) != 0 {
+        ", external TEA"
+    } else if status & TESR_PARITY != 0 {
+        ", parity error"
+    } else {
+        ""
+    }
 }
 
 /// Interrupt sources off, time base on from the core clock, console taken over or set up.

@@ -1,7 +1,7 @@
 //! Boards: what differs between machines outside the core. Exactly one is compiled in.
 //!
-//! Every board module offers the same items: `NAME`, `init`, `console_put`, `console_get`, `set_console_speed`,
-//! `handover`, `power_off`, `tick`, `external_interrupt`.
+//! Every board module offers the same items: `NAME`, `UNANSWERED`, `take_transfer_error`, `init`, `console_put`,
+//! `console_get`, `set_console_speed`, `handover`, `power_off`, `tick`, `external_interrupt`.
 
 #[cfg(feature = "board-g3beige")]
 mod g3beige;

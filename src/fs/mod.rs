@@ -7,6 +7,8 @@
 pub mod console;
 pub mod devices;
 pub mod node;
+#[cfg(target_os = "none")]
+pub mod pmem;
 
 use crate::arch::single::Single;
 use crate::errno::Errno;

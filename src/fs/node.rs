@@ -18,6 +18,9 @@ pub enum Node {
     Full,
     /// `/dev/console`
     Console,
+    /// `/dev/pmem0`
+    #[cfg(target_os = "none")]
+    Pmem,
     /// A file of the archive.
     Bytes(&'static [u8]),
     /// A directory.
@@ -32,8 +35,20 @@ impl Node {
             Node::Zero => &const { Operations::<P>::ZERO },
             Node::Full => &const { Operations::<P>::FULL },
             Node::Console => &const { console::Operations::<P>::CONSOLE },
+            #[cfg(target_os = "none")]
+            Node::Pmem => &const { super::pmem::Operations::<P>::PMEM },
             Node::Bytes(_) => &const { Operations::<P>::BYTES },
             Node::Directory => &NOTHING,
+        }
+    }
+
+    /// Bytes, of a file that has an end.
+    pub fn size(self) -> u32 {
+        match self {
+            Node::Bytes(bytes) => bytes.len() as u32,
+            #[cfg(target_os = "none")]
+            Node::Pmem => crate::mm::pmem::size(),
+            _ => 0,
         }
     }
 
@@ -70,6 +85,8 @@ pub fn lookup(path: &[u8]) -> Result<Node, Errno> {
         b"dev/null" => return Ok(Node::Null),
         b"dev/zero" => return Ok(Node::Zero),
         b"dev/full" => return Ok(Node::Full),
+        #[cfg(target_os = "none")]
+        b"dev/pmem0" if crate::mm::pmem::size() > 0 => return Ok(Node::Pmem),
         b"dev/console" | b"dev/tty" | b"dev/stdin" | b"dev/stdout" | b"dev/stderr" => return Ok(Node::Console),
         _ => {}
     }
@@ -85,7 +102,13 @@ pub fn lookup(path: &[u8]) -> Result<Node, Errno> {
         .map_or(&b""[..], |slash| &name[..slash]);
     match initrd::find(parent) {
         Some(initrd::Entry::File(_)) => Err(Errno::ENOTDIR),
-        _ if matches!(parent, b"dev/null" | b"dev/zero" | b"dev/full" | b"dev/console") => Err(Errno::ENOTDIR),
+        _ if matches!(
+            parent,
+            b"dev/null" | b"dev/zero" | b"dev/full" | b"dev/console" | b"dev/pmem0"
+        ) =>
+        {
+            Err(Errno::ENOTDIR)
+        }
         _ => Err(Errno::ENOENT),
     }
 }

@@ -2,3 +2,5 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+#[cfg(target_os = "none")]
+pub mod copy_mc;

@@ -1,9 +1,12 @@
 //! Tests on the target, printed as KTAP.
 #![deny(unsafe_code)]
 
+mod mc;
 mod protection;
 mod sandbox;
 mod uaccess;
+
+pub use mc::{STORM, storm};
 
 use crate::println;
 use alloc::string::String;
@@ -24,7 +27,7 @@ struct Test {
 }
 
 fn tests() -> impl Iterator<Item = &'static Test> {
-    uaccess::TESTS.iter().chain(protection::TESTS)
+    uaccess::TESTS.iter().chain(protection::TESTS).chain(mc::TESTS)
 }
 
 /// Runs the tests of a suite, or all; returns 0 if all passed, 1 if one failed, 2 for a suite that does not exist.
@@ -33,7 +36,7 @@ pub fn run(suite: Option<&str>) -> i32 {
     let count = chosen().count();
     if count == 0 {
         println!(
-            "selftest: suite {} does not exist: accepted are uaccess, protection",
+            "selftest: suite {} does not exist: accepted are uaccess, protection, mc",
             suite.unwrap_or("")
         );
         return 2;

@@ -1,7 +1,7 @@
 //! The commands, and the loop that reads them.
 #![forbid(unsafe_code)]
 
-use super::{perf, words};
+use super::{faults, perf, words};
 use crate::arch::ppc::accounting;
 use crate::arch::single::Single;
 use crate::console;
@@ -17,13 +17,13 @@ const NOT_FOUND: i32 = 127;
 /// Status of a program that cannot be started.
 const NOT_STARTED: i32 = 126;
 /// Status of a command used wrongly.
-const USAGE: i32 = 2;
+pub(super) const USAGE: i32 = 2;
 
-struct Command {
-    name: &'static str,
-    usage: &'static str,
-    help: &'static str,
-    run: fn(&[&str]) -> i32,
+pub(super) struct Command {
+    pub(super) name: &'static str,
+    pub(super) usage: &'static str,
+    pub(super) help: &'static str,
+    pub(super) run: fn(&[&str]) -> i32,
 }
 
 static COMMANDS: [Command; 10] = [
@@ -101,6 +101,11 @@ pub(super) fn is_json() -> bool {
     JSON.get().get()
 }
 
+/// Every command: those of this file, then those of the others.
+fn commands() -> impl Iterator<Item = &'static Command> {
+    COMMANDS.iter().chain(&faults::COMMANDS)
+}
+
 static LAST_STATUS: Single<Cell<i32>> = Single::new(Cell::new(0));
 
 /// Ends the firmware: the verdict line, then power off.
@@ -153,7 +158,7 @@ pub(super) fn run(words: &[&str]) -> i32 {
     let Some((name, arguments)) = words.split_first() else {
         return 0;
     };
-    if let Some(command) = COMMANDS.iter().find(|command| command.name == *name) {
+    if let Some(command) = commands().find(|command| command.name == *name) {
         return (command.run)(arguments);
     }
     let Some((path, file)) = find_program(name) else {
@@ -190,8 +195,8 @@ pub(super) fn find_program(name: &str) -> Option<(&'static str, &'static [u8])> 
     }
 }
 
-fn usage(name: &str) -> i32 {
-    if let Some(command) = COMMANDS.iter().find(|command| command.name == name) {
+pub(super) fn usage(name: &str) -> i32 {
+    if let Some(command) = commands().find(|command| command.name == name) {
         println!("usage: {} {}", command.name, command.usage);
     }
     USAGE
@@ -199,7 +204,7 @@ fn usage(name: &str) -> i32 {
 
 fn help(_: &[&str]) -> i32 {
     println!("commands:");
-    for command in &COMMANDS {
+    for command in commands() {
         let call = alloc::format!("{} {}", command.name, command.usage);
         println!("  {call:<22} {}", command.help);
     }

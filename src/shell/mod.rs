@@ -4,6 +4,8 @@
 #[cfg(target_os = "none")]
 mod commands;
 #[cfg(target_os = "none")]
+mod faults;
+#[cfg(target_os = "none")]
 mod perf;
 pub mod words;
 

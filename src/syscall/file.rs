@@ -163,15 +163,10 @@ fn seek(fd: u32, offset: i64, whence: u32) -> Result<u64, Errno> {
             Ok(0)
         }
         Seek::Regular => {
-            let size = if let Node::Bytes(bytes) = file.node() {
-                bytes.len() as i64
-            } else {
-                0
-            };
             let base = match whence {
                 0 => 0,
                 1 => file.position().get() as i64,
-                _ => size,
+                _ => i64::from(file.node().size()),
             };
             let position = base.checked_add(offset).ok_or(Errno::EOVERFLOW)?;
             let position = u64::try_from(position).map_err(|_| Errno::EINVAL)?;

@@ -13,7 +13,9 @@ mod time;
 use crate::arch::ppc::{SYSCALL_COUNT, SyscallEntry, set_syscall_table};
 use crate::arch::single::Single;
 use crate::errno::Errno;
-use crate::policy::{AddressLimit, Debug, Fast, FastBytes, FastCheck64, FastNoKuap, FastSetFs, FastWords, Policy};
+use crate::policy::{
+    AddressLimit, CopyMcBug, Debug, Fast, FastBytes, FastCheck64, FastNoKuap, FastSetFs, FastWords, Policy,
+};
 use crate::task::exec::{self, ExecError};
 use crate::uaccess::limit::{self, USER_DS};
 use core::cell::Cell;
@@ -79,7 +81,7 @@ pub struct Preset {
     /// Why it exists.
     pub reason: &'static str,
     /// The values of its axes.
-    pub axes: [&'static str; 5],
+    pub axes: [&'static str; 6],
     table: &'static Table,
     run: RunProgram,
 }
@@ -95,7 +97,7 @@ const fn preset<P: Policy>() -> Preset {
 }
 
 /// All presets; the first is the default.
-pub static PRESETS: [Preset; 7] = [
+pub static PRESETS: [Preset; 8] = [
     preset::<Fast>(),
     preset::<Debug>(),
     preset::<FastSetFs>(),
@@ -103,6 +105,7 @@ pub static PRESETS: [Preset; 7] = [
     preset::<FastNoKuap>(),
     preset::<FastWords>(),
     preset::<FastBytes>(),
+    preset::<CopyMcBug>(),
 ];
 
 static CHOSEN: Single<Cell<usize>> = Single::new(Cell::new(0));

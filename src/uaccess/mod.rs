@@ -13,6 +13,8 @@
 //! [`limit`] is the per-thread `addr_limit`, [`nofault`] reads kernel memory that may not be there.
 
 mod copy;
+#[cfg(target_os = "none")]
+pub mod copy_mc;
 pub mod extable;
 mod integer;
 pub mod limit;

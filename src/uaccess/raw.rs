@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "none")]
 mod imp {
+    use crate::uaccess::copy_mc::McSource;
     use crate::uaccess::extable::Entry;
 
     unsafe extern "C" {
@@ -23,6 +24,10 @@ mod imp {
         fn __load_unaligned_zeropad(address: u32) -> u64;
         fn __get_kernel_nofault_1(address: u32) -> u64;
         fn __get_kernel_nofault_4(address: u32) -> u64;
+        fn copy_mc_fragile(to: u32, from: u32, length: u32) -> u64;
+        fn copy_mc_generic(to: u32, from: u32, length: u32) -> u64;
+        static __ex_table_mc_start: Entry;
+        static __ex_table_mc_end: Entry;
         static __ex_table_start: Entry;
         static __ex_table_end: Entry;
         static __ex_table_nofault_start: Entry;
@@ -37,6 +42,11 @@ mod imp {
     /// Entries of accesses to kernel memory that may not be there.
     pub fn nofault_table() -> &'static [Entry] {
         table(&raw const __ex_table_nofault_start, &raw const __ex_table_nofault_end)
+    }
+
+    /// Entries of loads that may meet a memory error.
+    pub fn machine_check_table() -> &'static [Entry] {
+        table(&raw const __ex_table_mc_start, &raw const __ex_table_mc_end)
     }
 
     fn table(start: *const Entry, end: *const Entry) -> &'static [Entry] {
@@ -69,6 +79,35 @@ mod imp {
     pub fn copy_from_user(target: &mut [u8], from: u32) -> u32 {
         // SAFETY: the target is a live, exclusive slice; the source is user space; faults on it are fixed up.
         unsafe { __copy_tofrom_user(target.as_mut_ptr().addr() as u32, from, target.len() as u32) }
+    }
+
+    /// Residue and address of the first lost byte, as `copy_mc.s` gives them.
+    fn with_loss(result: u64) -> (u32, u32) {
+        ((result >> 32) as u32, result as u32)
+    }
+
+    #[inline(always)]
+    pub fn copy_mc_fragile_to_user(to: u32, source: &McSource) -> (u32, u32) {
+        // SAFETY: the source may be loaded from; the target is user space; faults and machine checks are fixed up.
+        with_loss(unsafe { copy_mc_fragile(to, source.start(), source.len()) })
+    }
+
+    #[inline(always)]
+    pub fn copy_mc_generic_to_user(to: u32, source: &McSource) -> (u32, u32) {
+        // SAFETY: as in `copy_mc_fragile_to_user`.
+        with_loss(unsafe { copy_mc_generic(to, source.start(), source.len()) })
+    }
+
+    pub fn copy_mc_fragile_to_kernel(target: &mut [u8], source: &McSource) -> (u32, u32) {
+        let length = source.len().min(target.len() as u32);
+        // SAFETY: the source may be loaded from; the target is a live, exclusive slice; machine checks are fixed up.
+        with_loss(unsafe { copy_mc_fragile(target.as_mut_ptr().addr() as u32, source.start(), length) })
+    }
+
+    pub fn copy_mc_generic_to_kernel(target: &mut [u8], source: &McSource) -> (u32, u32) {
+        let length = source.len().min(target.len() as u32);
+        // SAFETY: as in `copy_mc_fragile_to_kernel`.
+        with_loss(unsafe { copy_mc_generic(target.as_mut_ptr().addr() as u32, source.start(), length) })
     }
 
     fn got(result: u64) -> Option<u32> {

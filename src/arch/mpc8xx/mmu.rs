@@ -220,6 +220,19 @@ pub fn map_kernel(ram: u32, _: Walk) -> PhysAddr {
     free
 }
 
+/// Puts `entry` behind a page of the kernel's linear map instead of its own: a [`pte`], or 0 for nothing.
+///
+/// # Panics
+/// The page is not among the first 8 MiB, which alone are mapped page by page.
+pub fn set_linear_page(page: u32, entry: u32) {
+    let number = ((page - KERNEL_BASE) / PAGE_SIZE) as usize;
+    KERNEL_PAGES[number / L2_ENTRIES].set(number % L2_ENTRIES, entry);
+    flush_page(page);
+}
+
+/// Bytes of the linear map for which [`set_linear_page`] works.
+pub const LINEAR_PAGES: u32 = 2 * L2_ENTRIES as u32 * PAGE_SIZE;
+
 /// Makes text, constants and `ro_after_init` read-only. To be called once, when start-up has written all it had to.
 pub fn seal() {
     pin_image(RPN_KERNEL_READ_ONLY);

@@ -26,6 +26,8 @@ const DAR_TAG: u32 = 0xf0;
 const DSISR_NOT_MAPPED: u32 = 0x4000_0000;
 const DSISR_STORE: u32 = 0x0200_0000;
 const SRR1_NOT_MAPPED: u32 = 0x4000_0000;
+/// Machine check: of a fetch.
+const SRR1_FETCH: u32 = 0x4000_0000;
 const SRR1_PRIVILEGED: u32 = 0x0004_0000;
 
 /// Decodes the vector (reference document 1.1 and 1.3).
@@ -46,6 +48,16 @@ pub fn cause(frame: &TrapFrame) -> Cause {
         }),
         0x1400 => Cause::Data(data_access(frame)),
         _ => Cause::Unexpected,
+    }
+}
+
+/// What a machine check says of itself: which side of the core ran the bus cycle, and its address
+/// (arch/powerpc/platforms/8xx/machine_check.c; reference document 1.1).
+pub fn describe_machine_check(frame: &TrapFrame) -> (&'static str, Option<u32>) {
+    if frame.msr & SRR1_FETCH != 0 {
+        ("instruction fetch", Some(frame.nip))
+    } else {
+        ("data access", Some(frame.dar))
     }
 }
 
@@ -111,6 +123,7 @@ global_asm!(
     include_str!("vectors.s"),
     include_str!("../ppc/trap.s"),
     include_str!("../ppc/uaccess.s"),
+    include_str!("../ppc/copy_mc.s"),
     include_str!("../../../boot/head_mcr3000.s"),
     KERNEL_BASE = const KERNEL_BASE,
     KERNEL_BASE_HIGH = const KERNEL_BASE >> 16,

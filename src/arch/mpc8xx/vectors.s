@@ -45,6 +45,12 @@
 2:
 .endm
 
+# A load that has happened, with its machine check if it raises one, before anything behind it begins: the machine check
+# of a load is reported at the load (reference document 1.1).
+.macro EX_MC_LOAD fixup, register, source
+	EX_MC \fixup, lwz \register, \source
+.endm
+
 .section .vectors, "ax"
 	.org 0
 	b	head_entry

@@ -1,7 +1,7 @@
 # Macros shared by all assembly of the PowerPC families. Frame offsets and constants come from Rust as operands.
 
 # One instruction that may fault on a user address, with the place where execution goes on if it does. The table is
-# sorted because every entry is emitted in address order from one file.
+# sorted because every entry is emitted in address order, by files that follow one another in one section.
 .macro EX fixup, insn:vararg
 9:	\insn
 	.pushsection .ex_table, "a"
@@ -14,6 +14,16 @@
 .macro EX_NOFAULT fixup, insn:vararg
 9:	\insn
 	.pushsection .ex_table_nofault, "a"
+	.balign 4
+	.long 9b, \fixup
+	.popsection
+.endm
+
+# The same for a load of kernel memory that may hold an uncorrectable error: where execution goes on after a machine
+# check.
+.macro EX_MC fixup, insn:vararg
+9:	\insn
+	.pushsection .ex_table_mc, "a"
 	.balign 4
 	.long 9b, \fixup
 	.popsection

@@ -2,9 +2,11 @@
 
 pub mod accounting;
 pub mod frame;
+pub mod load;
 pub mod provoke;
 pub mod spr;
 pub mod stack_protector;
+pub mod static_key;
 pub mod trap;
 pub mod user_context;
 

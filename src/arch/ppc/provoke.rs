@@ -62,3 +62,9 @@ pub fn exhaust_stack() -> Result<(), CaughtFault> {
         core::hint::black_box(deeper(0));
     })
 }
+
+/// Loads a word from `address` as the kernel; a fault is the kernel's own.
+pub fn load_plainly(address: u32) -> u32 {
+    // SAFETY: the load has no effect but its value; callers name no device register.
+    unsafe { core::ptr::without_provenance::<u32>(address as usize).read_volatile() }
+}

@@ -6,6 +6,7 @@
 
 use super::frame::TrapFrame;
 use super::user_context::{CaughtFault, take_catch};
+use crate::addr::KERNEL_BASE;
 use core::cell::Cell;
 
 /// Why an access was refused.
@@ -74,6 +75,17 @@ impl Cause {
     }
 }
 
+/// What became of an exception of the kernel that may be a memory error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryError {
+    /// It is none: the exception is what its vector says.
+    No,
+    /// The frame says where to go on.
+    Recovered,
+    /// Nothing recovers it: a machine check, whatever the vector.
+    Fatal,
+}
+
 /// What the upper layers do with exceptions. Every hook runs with interrupts off and the user-access window closed.
 #[derive(Clone, Copy)]
 pub struct TrapHooks {
@@ -83,6 +95,8 @@ pub struct TrapHooks {
     pub external: fn(&mut TrapFrame),
     /// Anything else that user code caused; usually ends the program.
     pub user: fn(&mut TrapFrame, Cause),
+    /// The kernel met a machine check, or was refused its own memory, which may stand for one.
+    pub memory_error: fn(&mut TrapFrame, Cause) -> MemoryError,
     /// A kernel access was refused: returns where to go on if the access has a fixup.
     pub fixup: fn(&TrapFrame, &Access) -> Option<u32>,
     /// The kernel accessed memory in a way that the hardware leaves to software: returns where to go on.
@@ -123,7 +137,7 @@ extern "C" fn trap_dispatch(frame: &mut TrapFrame) {
     }
 }
 
-fn dispatch(frame: &mut TrapFrame, cause: Cause, hooks: &TrapHooks) {
+fn dispatch(frame: &mut TrapFrame, mut cause: Cause, hooks: &TrapHooks) {
     match cause {
         Cause::Decrementer => return (hooks.tick)(frame),
         Cause::External => return (hooks.external)(frame),
@@ -131,6 +145,18 @@ fn dispatch(frame: &mut TrapFrame, cause: Cause, hooks: &TrapHooks) {
     }
     if frame.from_user() {
         return (hooks.user)(frame, cause);
+    }
+    let may_be_memory_error = match cause {
+        Cause::MachineCheck => true,
+        Cause::Data(access) => access.address.is_some_and(|address| address >= KERNEL_BASE),
+        _ => false,
+    };
+    if may_be_memory_error {
+        match (hooks.memory_error)(frame, cause) {
+            MemoryError::No => {}
+            MemoryError::Recovered => return,
+            MemoryError::Fatal => cause = Cause::MachineCheck,
+        }
     }
     let fixup = match &cause {
         Cause::Data(access) => (hooks.fixup)(frame, access),

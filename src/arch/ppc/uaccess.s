@@ -1,5 +1,5 @@
 # Copying and clearing across the user boundary, one implementation for all PowerPC families; the cache line size comes
-# from the family. The only file that emits exception table entries.
+# from the family. Entries of the exception table come from here and from copy_mc.s, which follows it.
 #
 # Every routine keeps its cursors on the first byte that is not done yet whenever an instruction may fault. A fault in a
 # wide step goes on byte by byte from the cursors, so the residue is exact to the byte; doing bytes of the broken

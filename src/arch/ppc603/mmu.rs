@@ -232,6 +232,18 @@ fn set_image_block(lower: u32) {
     }
 }
 
+/// Puts `entry` behind a page of the kernel's linear map instead of its own: a [`pte`], or 0 for nothing.
+///
+/// # Panics
+/// The page is not among the first 4 MiB, which alone are mapped page by page.
+pub fn set_linear_page(page: u32, entry: u32) {
+    KERNEL_PAGES.set(((page - KERNEL_BASE) / PAGE_SIZE) as usize, entry);
+    flush_page(page);
+}
+
+/// Bytes of the linear map for which [`set_linear_page`] works.
+pub const LINEAR_PAGES: u32 = L2_ENTRIES as u32 * PAGE_SIZE;
+
 /// Replaces one instruction of the kernel's text (code patching, arch/powerpc/lib/code-patching.c): makes the image
 /// writable for one store, then carries the line to memory and out of the instruction cache.
 pub fn patch_instruction(address: usize, instruction: u32) {

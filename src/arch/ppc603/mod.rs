@@ -22,6 +22,8 @@ const DSISR_STORE: u32 = 0x0200_0000;
 const SRR1_NOT_FOUND: u32 = 0x4000_0000;
 const SRR1_NO_EXECUTE: u32 = 0x1000_0000;
 const SRR1_PRIVILEGED: u32 = 0x0004_0000;
+/// Machine check: MCP#, TEA, data parity, address parity.
+const SRR1_MACHINE_CHECK: u32 = 0x000f_0000;
 const SRR1_TRAP: u32 = 0x0002_0000;
 
 /// Decodes the vector (603e user's manual, table 4-2).
@@ -56,11 +58,25 @@ pub fn cause(frame: &TrapFrame) -> Cause {
     }
 }
 
+/// What a machine check says of itself (arch/powerpc/kernel/traps.c, `machine_check_generic`; 603e user's manual, 4.5.2).
+/// The address is not told.
+pub fn describe_machine_check(frame: &TrapFrame) -> (&'static str, Option<u32>) {
+    let reason = match frame.msr & SRR1_MACHINE_CHECK {
+        0x8_0000 => "machine check signal",
+        0x4_0000 => "transfer error acknowledge",
+        0x2_0000 => "data parity error",
+        0x1_0000 => "address parity error",
+        _ => "no reason given",
+    };
+    (reason, None)
+}
+
 global_asm!(
     include_str!("../ppc/macros.s"),
     include_str!("vectors.s"),
     include_str!("../ppc/trap.s"),
     include_str!("../ppc/uaccess.s"),
+    include_str!("../ppc/copy_mc.s"),
     include_str!("../../../boot/head_g3beige.s"),
     KERNEL_BASE = const KERNEL_BASE,
     KERNEL_BASE_HIGH = const KERNEL_BASE >> 16,

@@ -76,6 +76,15 @@
 	isync
 .endm
 
+# A load that has happened, with its machine check if it raises one, before anything behind it begins. SRR0 of a machine
+# check is only near the load (603e user's manual, 4.5.2), so the trap that never traps makes the load complete, and
+# isync holds back the rest; each of the three may be what is reported (as in arch/powerpc/include/asm/io.h).
+.macro EX_MC_LOAD fixup, register, source
+	EX_MC \fixup, lwz \register, \source
+	EX_MC \fixup, twi 0, \register, 0
+	EX_MC \fixup, isync
+.endm
+
 .section .vectors, "ax"
 	.org 0
 	b	head_entry

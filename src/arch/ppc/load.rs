@@ -1,0 +1,81 @@
+//! A load instruction that was interrupted: what it wanted, and doing it in its place.
+
+use super::frame::TrapFrame;
+use super::msr;
+use crate::arch::is_image_text;
+
+/// A load of the kernel's code: the D-forms that user-access assembly uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Effective address.
+    pub address: u32,
+    /// Bytes: 1, 2 or 4.
+    pub width: u32,
+    target: usize,
+    updated: Option<usize>,
+}
+
+impl Load {
+    /// The load at the frame's pc, if that is one (Programming Environments Manual, chapter 8: lwz 32, lwzu 33, lbz 34,
+    /// lbzu 35, lhz 40, lhzu 41).
+    pub fn interrupted(frame: &TrapFrame) -> Option<Self> {
+        if !is_image_text(frame.nip) {
+            return None;
+        }
+        // SAFETY: an instruction of the kernel's text, which is always mapped.
+        let word = unsafe { core::ptr::without_provenance::<u32>(frame.nip as usize).read_volatile() };
+        let (width, has_update) = match word >> 26 {
+            32 => (4, false),
+            33 => (4, true),
+            34 => (1, false),
+            35 => (1, true),
+            40 => (2, false),
+            41 => (2, true),
+            _ => return None,
+        };
+        let base = (word >> 16 & 31) as usize;
+        let start = if base == 0 { 0 } else { frame.gpr[base] };
+        Some(Self {
+            address: start.wrapping_add(word as i16 as u32),
+            width,
+            target: (word >> 21 & 31) as usize,
+            updated: has_update.then_some(base),
+        })
+    }
+
+    /// Does the load at physical address `start` instead of where the pages lead.
+    ///
+    /// # Safety
+    /// All bytes of the load are RAM there, and nobody holds an exclusive reference to them. Interrupts are off.
+    pub unsafe fn perform_at(&self, start: u32) -> u32 {
+        (0..self.width).fold(0, |value, offset| {
+            let byte: u32;
+            // SAFETY: the load is from RAM, as promised by the caller; while translation of data is off, nothing else of the
+            // program touches memory.
+            unsafe {
+                core::arch::asm!(
+                    "mtmsr {off}",
+                    "isync",
+                    "lbz {byte}, 0({address})",
+                    "mtmsr {on}",
+                    "isync",
+                    off = in(reg) msr::KERNEL & !msr::DR,
+                    on = in(reg) msr::KERNEL,
+                    address = in(reg_nonzero) start + offset,
+                    byte = out(reg) byte,
+                    options(nostack, readonly),
+                );
+            }
+            value << 8 | byte
+        })
+    }
+
+    /// Makes the frame look as if the load had happened and given `value`.
+    pub fn complete(&self, frame: &mut TrapFrame, value: u32) {
+        frame.gpr[self.target] = value;
+        if let Some(base) = self.updated {
+            frame.gpr[base] = self.address;
+        }
+        frame.nip += 4;
+    }
+}
