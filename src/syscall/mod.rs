@@ -65,6 +65,7 @@ const fn table<P: Policy>() -> Table {
     table[140] = file::sys_llseek::<P>;
     table[145] = file::sys_readv::<P>;
     table[146] = file::sys_writev::<P>;
+    table[179] = file::sys_pread64::<P>;
     table[192] = memory::sys_mmap2;
     table[234] = process::sys_exit;
     table[246] = time::sys_clock_gettime::<P>;

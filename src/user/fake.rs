@@ -44,6 +44,7 @@ pub struct Fake {
     pub has_clock: bool,
     pub calls: BTreeMap<&'static str, u64>,
     pub opened_flags: Vec<(String, u32)>,
+    pub read_offsets: Vec<u64>,
 }
 
 impl Default for Fake {
@@ -58,6 +59,7 @@ impl Default for Fake {
             has_clock: true,
             calls: BTreeMap::new(),
             opened_flags: Vec::new(),
+            read_offsets: Vec::new(),
         };
         fake.add("/dev/zero", File::Zero);
         fake.add("/dev/null", File::Null);
@@ -214,6 +216,18 @@ impl Sys for Fake {
         }
     }
 
+    fn read_at(&mut self, fd: Fd, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        self.count("read_at");
+        self.read_offsets.push(offset);
+        let open = self.open.get_mut(&fd.0).ok_or(Errno::EBADF)?;
+        let before = core::mem::replace(&mut open.offset, offset);
+        let result = self.read(fd, buffer);
+        if let Some(open) = self.open.get_mut(&fd.0) {
+            open.offset = before;
+        }
+        result
+    }
+
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Result<usize, Errno> {
         self.count("write");
         self.interrupted()?;
@@ -295,5 +309,11 @@ impl Sys for Fake {
         }
         self.clock_ns += self.clock_step_ns;
         Ok(self.clock_ns)
+    }
+
+    fn ticks(&mut self) -> u64 {
+        // A quarter of the clock's rate.
+        self.clock_ns += self.clock_step_ns;
+        self.clock_ns / 4
     }
 }

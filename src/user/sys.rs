@@ -68,6 +68,12 @@ pub trait Sys {
     /// As `read(2)`; nothing was read.
     fn read(&mut self, fd: Fd, buffer: &mut [u8]) -> Result<usize, Errno>;
 
+    /// Reads at most `buffer.len()` bytes from `offset` on, without moving the file offset; 0 is the end of the file.
+    ///
+    /// # Errors
+    /// As `pread64(2)`; nothing was read.
+    fn read_at(&mut self, fd: Fd, buffer: &mut [u8], offset: u64) -> Result<usize, Errno>;
+
     /// Writes at most `bytes.len()` bytes and returns how many went.
     ///
     /// # Errors
@@ -103,6 +109,9 @@ pub trait Sys {
     /// # Errors
     /// As `clock_gettime(2)`; `ENOSYS` where the system has no clock.
     fn monotonic_ns(&mut self) -> Result<u64, Errno>;
+
+    /// The time base, which programs may read themselves: a steady count of unknown rate.
+    fn ticks(&mut self) -> u64;
 }
 
 /// Writes all of `bytes`, going on after short counts and interruptions.

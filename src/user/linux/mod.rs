@@ -37,6 +37,7 @@ pub mod number {
     pub const LLSEEK: u32 = 140;
     pub const READV: u32 = 145;
     pub const WRITEV: u32 = 146;
+    pub const PREAD64: u32 = 179;
     pub const MMAP2: u32 = 192;
     pub const FTRUNCATE64: u32 = 194;
     pub const EXIT_GROUP: u32 = 234;
@@ -198,6 +199,25 @@ impl Sys for Linux {
     }
 
     #[inline(always)]
+    fn read_at(&mut self, fd: Fd, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        let (high, low) = halves(offset);
+        // r6 stays unused: a 64-bit argument starts in an odd register.
+        // SAFETY: the kernel writes only within `buffer`, which is borrowed exclusively.
+        unsafe {
+            syscall6(
+                number::PREAD64,
+                fd.0.cast_unsigned(),
+                address(buffer.as_mut_ptr()),
+                buffer.len() as u32,
+                0,
+                high,
+                low,
+            )
+        }
+        .map(|count| count as usize)
+    }
+
+    #[inline(always)]
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Result<usize, Errno> {
         // SAFETY: the kernel only reads, within `bytes`.
         unsafe {
@@ -252,6 +272,21 @@ impl Sys for Linux {
         // SAFETY: the kernel writes the 8 bytes of `time` only.
         unsafe { syscall2(number::CLOCK_GETTIME, CLOCK_MONOTONIC, address(&raw mut time)) }?;
         Ok(u64::from(time[0]) * 1_000_000_000 + u64::from(time[1]))
+    }
+
+    #[inline(always)]
+    fn ticks(&mut self) -> u64 {
+        loop {
+            let (upper, lower, again): (u32, u32, u32);
+            // SAFETY: reading the time base changes nothing.
+            unsafe {
+                asm!("mftbu {0}", "mftb {1}", "mftbu {2}", out(reg) upper, out(reg) lower, out(reg) again,
+                     options(nomem, nostack, preserves_flags));
+            }
+            if upper == again {
+                return u64::from(upper) << 32 | u64::from(lower);
+            }
+        }
     }
 }
 
