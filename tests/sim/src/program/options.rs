@@ -37,7 +37,7 @@ start
   --start bootm|go       Linux hand-over (bootm), or a C call with the words of --append as arguments
   --bd-info old|new      bootm with U-Boot's bd_info (before 2022, since) instead of a device tree
   --dtb FILE             the device tree; otherwise one is made from the board
-  --initrd FILE          initial RAM disk; may be repeated; without it, initrd.cpio beside IMAGE if COMMANDS are given
+  --initrd FILE          initial RAM disk; may be repeated; without it, initrd.cpio beside IMAGE
   --append LINE          kernel command line
   --load ADDRESS         where a raw image belongs (0)
   --exit-on-reset        a hard reset is an orderly end

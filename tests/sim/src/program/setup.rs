@@ -146,7 +146,7 @@ fn board_info(
 /// concatenated archives.
 fn initrd(options: &Options, image: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let mut files: Vec<PathBuf> = options.initrd.clone();
-    if files.is_empty() && options.commands.is_some() {
+    if files.is_empty() {
         files.extend(Some(image.with_file_name(INITRD_BESIDE_IMAGE)).filter(|path| path.is_file()));
     }
     let mut content = Vec::new();

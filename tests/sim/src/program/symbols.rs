@@ -95,15 +95,20 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The symbols of the image, from the ELF file itself or from a table `.sym` beside it, where names are readable,
-    /// and those of other files.
+    /// The symbols of the image, from a table `.sym` beside it, where names are readable, or else from the ELF file that
+    /// it is or that lies beside it; and those of other files.
     ///
     /// # Errors
     /// A file cannot be read or is broken.
     pub fn read(options: &Options) -> Result<Self, Failure> {
         let mut symbols = Self::default();
         if let Some(path) = &options.image {
-            let bytes = setup::read(path)?;
+            let mut bytes = setup::read(path)?;
+            // A file without symbols usually has the one it was made of beside it, which also knows the addresses.
+            let linked = path.with_extension("elf");
+            if !bytes.starts_with(elf::MAGIC) && linked.is_file() {
+                bytes = setup::read(&linked)?;
+            }
             let image = setup::image(options, path, &bytes)?;
             symbols.segments = image.segments;
             for segment in &mut symbols.segments {
@@ -113,7 +118,7 @@ impl Symbols {
             if beside.is_file() {
                 symbols.image = table(&beside)?;
             } else if bytes.starts_with(elf::MAGIC) {
-                symbols.image = table(path)?;
+                symbols.image = Table::new(elf::symbols(&bytes).map_err(|error| broken(path, &error.to_string()))?);
             }
         }
         for path in &options.symbols {

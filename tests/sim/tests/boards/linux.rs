@@ -3,7 +3,6 @@
 //! `shared/linux/8xx` beside the checkout serve as well.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use mpc8xx_sim::cpu::{Halt, Stop};
 use mpc8xx_sim::load::fdt::Tree;
@@ -85,33 +84,14 @@ fn runs_all_tests(directory: &Path, board_name: &str, kernel: &str, tree: &str) 
     );
 }
 
-fn every_kernel_runs_its_tests(directory: &Path) {
-    for kernel in KERNELS {
-        for tree in ["mpc885ads-min.dtb", "mpc885ads.dtb"] {
-            runs_all_tests(directory, "mpc885ads", kernel, tree);
-        }
-    }
-}
-
 #[test]
 fn every_kernel_runs_its_tests_and_halts_on_the_ads() {
     let Some(directory) = kernels() else { return };
-    every_kernel_runs_its_tests(&directory);
-}
-
-#[test]
-#[ignore = "builds Linux from the distribution's source, about a quarter of an hour"]
-fn kernels_built_here_run_their_tests_and_halt_on_the_ads() {
-    let directory = root().join("target/linux");
-    let built = Command::new(root().join("tests/linux/build"))
-        .arg(&directory)
-        .output()
-        .expect("the recipe can run");
-    if !built.status.success() {
-        println!("skipped: no Linux: {}", String::from_utf8_lossy(&built.stderr).trim());
-        return;
+    for kernel in KERNELS {
+        for tree in ["mpc885ads-min.dtb", "mpc885ads.dtb"] {
+            runs_all_tests(&directory, "mpc885ads", kernel, tree);
+        }
     }
-    every_kernel_runs_its_tests(&directory);
 }
 
 #[test]

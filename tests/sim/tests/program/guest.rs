@@ -14,7 +14,8 @@ pub fn directory(name: &str) -> PathBuf {
     path
 }
 
-fn run(program: &str, arguments: &[&str], directory: &Path) {
+/// Runs a program of the distribution in a directory.
+pub fn run(program: &str, arguments: &[&str], directory: &Path) {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(directory)

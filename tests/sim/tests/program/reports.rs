@@ -1,6 +1,6 @@
 //! Profile, stacks, trace.
 
-use crate::guest::{directory, elf, go};
+use crate::guest::{directory, elf, go, run, simulate};
 
 /// The number after `"name":` in the row of `function`.
 fn figure(json: &str, function: &str, name: &str) -> u64 {
@@ -83,8 +83,30 @@ fn symbols_come_from_a_table_too() {
     std::fs::copy(elf(), &image).expect("the guest can be copied");
     std::fs::write(directory.join("image.sym"), "00010000 4096 all of it\n").expect("the table can be written");
     let image = image.to_str().expect("the path is UTF-8");
-    let run = crate::guest::simulate(&[image, "--start", "go", "--append", "p", "--profile"]).ends_with(3);
+    let run = simulate(&[image, "--start", "go", "--append", "p", "--profile"]).ends_with(3);
     assert!(run.stderr.contains("[r] all of it\n"), "{}", run.stderr);
+}
+
+#[test]
+fn symbols_of_a_file_without_any_come_from_the_elf_file_beside_it() {
+    let directory = directory("stripped");
+    let copy = ["-O", "binary", elf(), "image.bin"];
+    run("powerpc-linux-gnu-objcopy", &copy, &directory);
+    std::fs::copy(elf(), directory.join("image.elf")).expect("the guest can be copied");
+    let image = directory.join("image.bin");
+    let image = image.to_str().expect("the path is UTF-8");
+    let arguments = [
+        image,
+        "--load",
+        "0x10000",
+        "--start",
+        "go",
+        "--append",
+        "p",
+        "--profile",
+    ];
+    let run = simulate(&arguments).ends_with(3);
+    assert!(run.stderr.contains("[r] inner\n"), "{}", run.stderr);
 }
 
 #[test]

@@ -52,16 +52,22 @@ fn commands_reach_the_command_line_of_the_tree_and_of_bd_info() {
 }
 
 #[test]
-fn initrd_beside_the_image_is_handed_over_with_commands_alone() {
+fn initrd_beside_the_image_is_handed_over_unless_another_is_named() {
     let directory = directory("initrd");
     let image = directory.join("image.elf");
     std::fs::copy(elf(), &image).expect("the guest can be copied");
-    std::fs::write(directory.join("initrd.cpio"), "archive").expect("the archive can be written");
     let image = image.to_str().expect("the path is UTF-8");
-    let with_commands = simulate(&[image, "--", "help"]).ends_with(3).stdout;
-    assert!(with_commands.contains("linux,initrd-start"), "{with_commands}");
-    let without = simulate(&[image]).ends_with(3).stdout;
-    assert!(!without.contains("linux,initrd-start"), "{without}");
+    let has_initrd = |options: &[&str]| {
+        let tree = simulate(&[&[image], options].concat()).ends_with(3).stdout;
+        tree.contains("linux,initrd-start")
+    };
+    assert!(!has_initrd(&[]));
+    std::fs::write(directory.join("initrd.cpio"), "archive").expect("the archive can be written");
+    assert!(has_initrd(&[]));
+    assert!(has_initrd(&["--", "help"]));
+    let empty = directory.join("empty");
+    std::fs::write(&empty, "").expect("the archive can be written");
+    assert!(!has_initrd(&["--initrd", empty.to_str().expect("the path is UTF-8")]));
 }
 
 #[test]
