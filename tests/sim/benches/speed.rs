@@ -252,17 +252,16 @@ fn run_in_qemu(rounds: u32) -> Option<Duration> {
     status.success().then(|| start.elapsed())
 }
 
-/// The best of several runs: the machine may be busy with other things.
-fn best<T>(runs: usize, mut run: impl FnMut() -> Option<(Duration, T)>) -> Option<(Duration, T)> {
-    (0..runs).filter_map(|_| run()).min_by_key(|(time, _)| *time)
-}
-
 fn main() {
     let rate = |rounds: u32, time: Duration| f64::from(rounds) * ROUND / time.as_secs_f64() / 1e6;
     let rounds = 200_000;
-    let here = |timed| best(40, || Some(run_here(rounds, timed))).expect("a run here always ends");
-    let (off, _) = here(false);
-    let (on, clocks) = here(true);
+    // The best of many short runs, in turns: the machine may be busy with other things.
+    let (mut off, mut on, mut clocks) = (Duration::MAX, Duration::MAX, 0);
+    for _ in 0..60 {
+        off = off.min(run_here(rounds, false).0);
+        let (time, simulated) = run_here(rounds, true);
+        (on, clocks) = (on.min(time), simulated);
+    }
     println!(
         "simulator, timing off: {:7.1} million instructions a second",
         rate(rounds, off)
@@ -273,10 +272,10 @@ fn main() {
         on.as_secs_f64() / off.as_secs_f64(),
         clocks as f64 / (f64::from(rounds) * ROUND)
     );
-    let long = 400 * rounds;
-    let there = |rounds| best(3, || run_in_qemu(rounds).map(|time| (time, ())));
+    let long = 200 * rounds;
+    let there = |rounds| (0..5).filter_map(|_| run_in_qemu(rounds)).min();
     match (there(1), there(long)) {
-        (Some((start_up, ())), Some((total, ()))) if total > start_up => {
+        (Some(start_up), Some(total)) if total > start_up => {
             let there = rate(long, total - start_up);
             println!(
                 "qemu-system-ppc:       {there:7.1} million instructions a second, {:.1} times the simulator with timing off",

@@ -103,7 +103,6 @@ impl<T: Copy> Cache<T> {
     }
 
     /// Index of the line that holds `physical`; does not count as a use.
-    #[inline(always)]
     pub fn find(&self, physical: u32) -> Option<usize> {
         let wanted = physical & !(LINE - 1) | VALID;
         let first = (self.set_of(physical) << self.way_bits) as usize;
@@ -112,8 +111,21 @@ impl<T: Copy> Cache<T> {
         Some(first + way)
     }
 
-    /// Counts a use of the line at `index`.
+    /// Index of the line that holds `physical`, which counts as a use. Most accesses go to the line of their set that
+    /// was used last, so that is looked at first.
     #[inline(always)]
+    pub fn lookup(&mut self, physical: u32) -> Option<usize> {
+        let set = self.set_of(physical);
+        let last = (set << self.way_bits) as usize + usize::from(self.order[set as usize][0]);
+        if self.tags[last] & !(DIRTY | LOCKED) == physical & !(LINE - 1) | VALID {
+            return Some(last);
+        }
+        let index = self.find(physical)?;
+        self.touch(index);
+        Some(index)
+    }
+
+    /// Counts a use of the line at `index`.
     pub fn touch(&mut self, index: usize) {
         let (set, way) = (index >> self.way_bits, index as u8 & (self.ways - 1) as u8);
         let order = &mut self.order[set];
@@ -442,8 +454,7 @@ impl Cpu {
         env: &mut Env<'_, B, O>,
         physical: u32,
     ) -> Result<usize, NoLine> {
-        if let Some(index) = self.caches.instruction.find(physical) {
-            self.caches.instruction.touch(index);
+        if let Some(index) = self.caches.instruction.lookup(physical) {
             return Ok(index);
         }
         let index = self.fill_instruction_line(env.bus, physical)?;

@@ -10,6 +10,7 @@
 use super::cache::NoLine;
 use super::decode::{Decoded, Op, decode};
 use super::exception::{Exception, Resume, Trap, Vector};
+use super::memory::kept_from_cache;
 use super::mmu::page_cache::Page;
 use super::mmu::tlb::Access;
 use super::mmu::{Refusal, Translation};
@@ -112,10 +113,9 @@ impl Cpu {
                 return false;
             }
             let physical = self.code.page_physical | self.pc & 0xFFF;
-            let Some(index) = self.caches.instruction.find(physical) else {
+            let Some(index) = self.caches.instruction.lookup(physical) else {
                 return false;
             };
-            self.caches.instruction.touch(index);
             self.code.window = self.pc & !(LINE - 1);
             self.code.window_base = index;
         }
@@ -151,7 +151,7 @@ impl Cpu {
             };
             (translation, Some(page.offset as usize))
         } else {
-            let translation = self.translate_fetch(pc)?;
+            let translation = kept_from_cache(env.bus, self.translate_fetch(pc)?);
             let direct = env.bus.direct(translation.physical);
             if let Some(direct) = direct {
                 let page = Page {
@@ -164,9 +164,7 @@ impl Cpu {
             }
             (translation, direct.map(|direct| direct.offset))
         };
-        let cached = self.caches.instruction.is_enabled()
-            && !translation.attributes.cache_inhibited
-            && env.bus.cacheable(translation.physical);
+        let cached = self.caches.instruction.is_enabled() && !translation.attributes.cache_inhibited;
         if TIMED {
             return self.fetch_timed(env, translation, cached);
         }

@@ -208,9 +208,10 @@ impl Cpu {
         bytes: u32,
     ) -> Result<Operand, Trap> {
         let first_bytes = (0x1000 - (address & 0xFFF)).min(bytes);
-        let first = self.translate_data(access, address)?;
+        let first = kept_from_cache(bus, self.translate_data(access, address)?);
         let second = if first_bytes < bytes {
-            Some(self.translate_data(access, address.wrapping_add(first_bytes))?)
+            let translation = self.translate_data(access, address.wrapping_add(first_bytes))?;
+            Some(kept_from_cache(bus, translation))
         } else {
             None
         };
@@ -302,8 +303,8 @@ impl Cpu {
 
     /// Whether the data cache has to do with an access at all.
     #[inline(always)]
-    fn uses_data_cache<B: Bus>(&self, bus: &B, physical: u32, attributes: Attributes) -> bool {
-        self.caches.data.is_enabled() && !attributes.cache_inhibited && bus.cacheable(physical)
+    fn uses_data_cache(&self, attributes: Attributes) -> bool {
+        self.caches.data.is_enabled() && !attributes.cache_inhibited
     }
 
     /// One aligned load at a physical address.
@@ -315,9 +316,8 @@ impl Cpu {
         attributes: Attributes,
         width: Width,
     ) -> Result<u32, BusError> {
-        if TIMED && self.uses_data_cache(env.bus, physical, attributes) {
-            if let Some(index) = self.caches.data.find(physical) {
-                self.caches.data.touch(index);
+        if TIMED && self.uses_data_cache(attributes) {
+            if let Some(index) = self.caches.data.lookup(physical) {
                 self.load_hit(physical);
                 return Ok(get(
                     self.caches.data.line(index),
@@ -371,11 +371,10 @@ impl Cpu {
         width: Width,
         value: u32,
     ) -> Result<(), BusError> {
-        if TIMED && self.uses_data_cache(env.bus, physical, attributes) {
+        if TIMED && self.uses_data_cache(attributes) {
             let through = attributes.write_through || self.caches.data.writes_through();
-            let line = match self.caches.data.find(physical) {
+            let line = match self.caches.data.lookup(physical) {
                 Some(index) => {
-                    self.caches.data.touch(index);
                     self.store_hit(physical);
                     Some(index)
                 }
@@ -499,6 +498,12 @@ impl Cpu {
             .or_else(|| find(Access::Fetch))
             .map(|entry| entry.translate(address))
     }
+}
+
+/// Adds what the bus has to say about caching to the attributes of the page.
+pub(super) fn kept_from_cache<B: Bus>(bus: &B, mut translation: Translation) -> Translation {
+    translation.attributes.cache_inhibited |= !bus.cacheable(translation.physical);
+    translation
 }
 
 fn plain_offset<B: Bus>(bus: &B, physical: u32) -> Option<usize> {

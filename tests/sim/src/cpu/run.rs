@@ -257,7 +257,7 @@ impl Cpu {
         let before = self.now;
         let pc = self.pc;
         self.next_pc = pc.wrapping_add(4);
-        let shown = self.is_in_window::<TIMED>() && self.window_slot::<TIMED>().op != Op::Unfilled;
+        let shown = self.is_in_window::<TIMED>() && (TIMED || self.window_slot::<TIMED>().op != Op::Unfilled);
         if !shown {
             match self.fetch_slowly::<B, O, TIMED>(env) {
                 Ok(instruction) => self.fetched = instruction,
@@ -271,19 +271,19 @@ impl Cpu {
                 }
             }
         }
-        // One copy from one place: a value that came by two ways would take a detour through the stack.
         let instruction = *if shown {
             self.window_slot::<TIMED>()
         } else {
             &self.fetched
         };
+        let class = self.class_of(instruction);
         if TIMED {
-            self.issue(instruction);
+            self.issue(instruction, class);
         }
         match exec::exec::<B, O, TIMED>(self, env, instruction) {
             Ok(()) => {
                 if TIMED {
-                    self.retire(instruction, pc);
+                    self.retire(instruction, class, pc);
                 } else {
                     self.now += 1;
                 }

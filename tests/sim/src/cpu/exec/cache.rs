@@ -6,6 +6,7 @@ use crate::bus::{Bus, Width};
 use crate::cpu::cache::NoLine;
 use crate::cpu::decode::Decoded;
 use crate::cpu::exception::{Exception, Trap, Vector};
+use crate::cpu::memory::kept_from_cache;
 use crate::cpu::mmu::Translation;
 use crate::cpu::mmu::tlb::Access;
 use crate::cpu::observer::Observer;
@@ -122,13 +123,12 @@ impl Cpu {
                 physical: page.physical | address & 0xFFF,
                 attributes: page.attributes,
             },
-            None => self.translate_for_cache(Access::Store, address, true)?,
+            None => kept_from_cache(env.bus, self.translate_for_cache(Access::Store, address, true)?),
         };
         let copy_back = self.caches.data.is_enabled()
             && !self.caches.data.writes_through()
             && !translation.attributes.cache_inhibited
-            && !translation.attributes.write_through
-            && env.bus.cacheable(translation.physical);
+            && !translation.attributes.write_through;
         if self.quirks.dcbz_needs_copy_back && !copy_back {
             return Err(Exception::alignment(d.raw, address).into());
         }

@@ -86,7 +86,6 @@ impl Cpu {
         if self.now < p.data_fill.done && p.data_fill.line == physical & !(LINE - 1) {
             p.unit_free = p.unit_free.max(p.data_fill.arrival(physical));
         }
-        p.busy_until = p.busy_until.max(p.load_after_store).max(p.unit_free);
     }
 
     /// A line of data comes by a burst, for a load or for a store that allocates; `copies_back` says that its victim
@@ -112,7 +111,6 @@ impl Cpu {
         } else {
             p.data_fill.critical
         };
-        p.outstanding_until(p.unit_free);
         if let Some(victim) = victim {
             let (start, timing) = p.bus.cycle(bus, victim, CycleKind::BurstWrite, p.data_fill.done);
             p.copy_back_free = start + u64::from(timing.critical + 3 * timing.beat);
@@ -127,7 +125,6 @@ impl Cpu {
         let arrival = start + u64::from(timing.critical);
         p.result_at = arrival + u64::from(p.timing.bus_to_register);
         p.unit_free = arrival;
-        p.outstanding_until(arrival);
     }
 
     /// A store by a single cycle, through the write buffer of one word.
@@ -139,7 +136,6 @@ impl Cpu {
         let (start, timing) = p.bus.cycle(bus, physical, CycleKind::SingleWrite, earliest);
         p.write_buffer_free = start + u64::from(timing.critical);
         p.load_after_store = self.now + 1 + u64::from(p.timing.store_to_load);
-        p.busy_until = p.busy_until.max(p.load_after_store).max(p.unit_free);
     }
 
     /// A line of data is written out by a cache instruction.
@@ -149,7 +145,6 @@ impl Cpu {
         p.unit_free = p.unit_free.max(p.copy_back_free);
         let (start, timing) = p.bus.cycle(bus, physical, CycleKind::BurstWrite, earliest);
         p.copy_back_free = start + u64::from(timing.critical + 3 * timing.beat);
-        p.busy_until = p.busy_until.max(p.unit_free);
     }
 
     /// One access of an instruction of several is done; the next one starts when its result or its unit allows.

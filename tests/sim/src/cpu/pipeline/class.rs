@@ -6,6 +6,7 @@ use crate::cpu::timing::Timing;
 
 /// What an operation does to the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Unit {
     /// One issue slot, result at the next clock.
     Simple,
@@ -32,21 +33,74 @@ pub(super) const FIELD_D: u8 = 1;
 pub(super) const FIELD_A: u8 = 2;
 pub(super) const FIELD_B: u8 = 4;
 
-/// What the model knows of one operation.
+/// What the model knows of one operation, spelt out.
+#[derive(Clone, Copy)]
+struct Row {
+    unit: Unit,
+    /// Issue slots, or clocks after the wait of a serialising instruction.
+    cost: u8,
+    /// Waits for the pipeline to empty.
+    serialises: bool,
+    /// Fields whose registers are read.
+    reads: u8,
+    /// Fields whose registers are written.
+    writes: u8,
+    /// CR is written: always, or if the record bit is set.
+    sets_cr: bool,
+    records: bool,
+}
+
+/// The same in one word, because it is looked up for every instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Class {
+#[repr(C, align(4))]
+pub(in crate::cpu) struct Class {
     pub(super) unit: Unit,
     /// Issue slots, or clocks after the wait of a serialising instruction.
     pub(super) cost: u8,
-    /// Waits for the pipeline to empty.
-    pub(super) serialises: bool,
+    registers: u8,
+    flags: u8,
+}
+
+const SERIALISES: u8 = 1;
+const SETS_CR: u8 = 2;
+const RECORDS: u8 = 4;
+
+impl Class {
+    /// The class of an operation.
+    pub(super) fn of(op: Op, timing: &Timing) -> Class {
+        let row = classify(op, timing);
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        Class {
+            unit: row.unit,
+            cost: row.cost,
+            registers: row.reads | row.writes << 4,
+            flags: flag(row.serialises, SERIALISES) | flag(row.sets_cr, SETS_CR) | flag(row.records, RECORDS),
+        }
+    }
+
     /// Fields whose registers are read.
-    pub(super) reads: u8,
-    /// Fields whose registers are written.
-    pub(super) writes: u8,
-    /// CR is written: always, or if the record bit is set.
-    pub(super) sets_cr: bool,
-    pub(super) records: bool,
+    #[inline(always)]
+    pub(super) fn reads(self) -> u8 {
+        self.registers & 0xF
+    }
+
+    /// Whether the register of this field is written.
+    #[inline(always)]
+    pub(super) fn writes(self, field: u8) -> bool {
+        self.registers & field << 4 != 0
+    }
+
+    /// Waits for the pipeline to empty.
+    #[inline(always)]
+    pub(super) fn serialises(self) -> bool {
+        self.flags & SERIALISES != 0
+    }
+
+    /// Whether CR is written, where `record` is the record bit of the instruction.
+    #[inline(always)]
+    pub(super) fn sets_cr(self, record: bool) -> bool {
+        self.flags & SETS_CR != 0 || self.flags & RECORDS != 0 && record
+    }
 }
 
 /// Issue slots of a move to or from this register, after the wait of those that serialise.
@@ -69,10 +123,10 @@ fn is_off_core(number: u32) -> bool {
     matches!(number, spr::DEC | spr::TBL_READ..=spr::TBU_READ | spr::TBL_WRITE..=spr::TBU_WRITE) || number >= 560
 }
 
-/// The class of an operation.
-pub(super) fn classify(op: Op, timing: &Timing) -> Class {
+/// What each operation does.
+fn classify(op: Op, timing: &Timing) -> Row {
     use Op::*;
-    let simple = Class {
+    let simple = Row {
         unit: Unit::Simple,
         cost: 1,
         serialises: false,
@@ -81,7 +135,7 @@ pub(super) fn classify(op: Op, timing: &Timing) -> Class {
         sets_cr: false,
         records: false,
     };
-    let serial = |cost: u32| Class {
+    let serial = |cost: u32| Row {
         unit: Unit::Serial,
         cost: cost.min(255) as u8,
         serialises: true,
@@ -89,181 +143,181 @@ pub(super) fn classify(op: Op, timing: &Timing) -> Class {
     };
     match op {
         Unfilled | Illegal => simple,
-        Addi | Addis | Addic | Subfic => Class {
+        Addi | Addis | Addic | Subfic => Row {
             reads: FIELD_A,
             writes: FIELD_D,
             ..simple
         },
-        AddicRecord => Class {
+        AddicRecord => Row {
             reads: FIELD_A,
             writes: FIELD_D,
             sets_cr: true,
             ..simple
         },
-        Mulli => Class {
+        Mulli => Row {
             unit: Unit::Multiply,
             reads: FIELD_A,
             writes: FIELD_D,
             ..simple
         },
-        Mullw | Mulhw | Mulhwu => Class {
+        Mullw | Mulhw | Mulhwu => Row {
             unit: Unit::Multiply,
             reads: FIELD_A | FIELD_B,
             writes: FIELD_D,
             records: true,
             ..simple
         },
-        Divw | Divwu => Class {
+        Divw | Divwu => Row {
             unit: Unit::Divide,
             reads: FIELD_A | FIELD_B,
             writes: FIELD_D,
             records: true,
             ..simple
         },
-        Add | Addc | Adde | Subf | Subfc | Subfe => Class {
+        Add | Addc | Adde | Subf | Subfc | Subfe => Row {
             reads: FIELD_A | FIELD_B,
             writes: FIELD_D,
             records: true,
             ..simple
         },
-        Addme | Addze | Subfme | Subfze | Neg => Class {
+        Addme | Addze | Subfme | Subfze | Neg => Row {
             reads: FIELD_A,
             writes: FIELD_D,
             records: true,
             ..simple
         },
-        Ori | Oris | Xori | Xoris => Class {
+        Ori | Oris | Xori | Xoris => Row {
             reads: FIELD_D,
             writes: FIELD_A,
             ..simple
         },
-        Andi | Andis => Class {
+        Andi | Andis => Row {
             reads: FIELD_D,
             writes: FIELD_A,
             sets_cr: true,
             ..simple
         },
-        Rlwinm | Srawi | Cntlzw | Extsb | Extsh => Class {
+        Rlwinm | Srawi | Cntlzw | Extsb | Extsh => Row {
             reads: FIELD_D,
             writes: FIELD_A,
             records: true,
             ..simple
         },
-        Rlwimi => Class {
+        Rlwimi => Row {
             reads: FIELD_D | FIELD_A,
             writes: FIELD_A,
             records: true,
             ..simple
         },
-        Rlwnm | And | Andc | Or | Orc | Xor | Nor | Nand | Eqv | Slw | Srw | Sraw => Class {
+        Rlwnm | And | Andc | Or | Orc | Xor | Nor | Nand | Eqv | Slw | Srw | Sraw => Row {
             reads: FIELD_D | FIELD_B,
             writes: FIELD_A,
             records: true,
             ..simple
         },
-        Cmpi | Cmpli => Class {
+        Cmpi | Cmpli => Row {
             reads: FIELD_A,
             sets_cr: true,
             ..simple
         },
-        Cmp | Cmpl => Class {
+        Cmp | Cmpl => Row {
             reads: FIELD_A | FIELD_B,
             sets_cr: true,
             ..simple
         },
-        Twi => Class {
+        Twi => Row {
             reads: FIELD_A,
             ..simple
         },
-        Tw => Class {
+        Tw => Row {
             reads: FIELD_A | FIELD_B,
             ..simple
         },
-        Mcrf | Crnor | Crandc | Crxor | Crnand | Crand | Creqv | Crorc | Cror => Class {
+        Mcrf | Crnor | Crandc | Crxor | Crnand | Crand | Creqv | Crorc | Cror => Row {
             sets_cr: true,
             ..simple
         },
-        Mfcr => Class {
+        Mfcr => Row {
             cost: timing.cr_move.min(255) as u8,
             writes: FIELD_D,
             ..simple
         },
-        Mtcrf => Class {
+        Mtcrf => Row {
             cost: timing.cr_move.min(255) as u8,
             reads: FIELD_D,
             sets_cr: true,
             ..simple
         },
-        Mcrxr => Class {
+        Mcrxr => Row {
             sets_cr: true,
             ..serial(timing.spr_core)
         },
 
-        B | Ba | Bl | Bla | Bc | Bca | Bcl | Bcla | Bclr | Bclrl | Bcctr | Bcctrl => Class {
+        B | Ba | Bl | Bla | Bc | Bca | Bcl | Bcla | Bclr | Bclrl | Bcctr | Bcctrl => Row {
             unit: Unit::Branch,
             ..simple
         },
 
-        Lwz | Lbz | Lhz | Lha => Class {
+        Lwz | Lbz | Lhz | Lha => Row {
             unit: Unit::Load,
             reads: FIELD_A,
             writes: FIELD_D,
             ..simple
         },
-        Lwzu | Lbzu | Lhzu | Lhau => Class {
+        Lwzu | Lbzu | Lhzu | Lhau => Row {
             unit: Unit::Load,
             reads: FIELD_A,
             writes: FIELD_D | FIELD_A,
             ..simple
         },
-        Lwzx | Lbzx | Lhzx | Lhax | Lwbrx | Lhbrx => Class {
+        Lwzx | Lbzx | Lhzx | Lhax | Lwbrx | Lhbrx => Row {
             unit: Unit::Load,
             reads: FIELD_A | FIELD_B,
             writes: FIELD_D,
             ..simple
         },
-        Lwzux | Lbzux | Lhzux | Lhaux => Class {
+        Lwzux | Lbzux | Lhzux | Lhaux => Row {
             unit: Unit::Load,
             reads: FIELD_A | FIELD_B,
             writes: FIELD_D | FIELD_A,
             ..simple
         },
-        Stw | Stb | Sth => Class {
+        Stw | Stb | Sth => Row {
             unit: Unit::Store,
             reads: FIELD_D | FIELD_A,
             ..simple
         },
-        Stwu | Stbu | Sthu => Class {
+        Stwu | Stbu | Sthu => Row {
             unit: Unit::Store,
             reads: FIELD_D | FIELD_A,
             writes: FIELD_A,
             ..simple
         },
-        Stwx | Stbx | Sthx | Stwbrx | Sthbrx => Class {
+        Stwx | Stbx | Sthx | Stwbrx | Sthbrx => Row {
             unit: Unit::Store,
             reads: FIELD_D | FIELD_A | FIELD_B,
             ..simple
         },
-        Stwux | Stbux | Sthux => Class {
+        Stwux | Stbux | Sthux => Row {
             unit: Unit::Store,
             reads: FIELD_D | FIELD_A | FIELD_B,
             writes: FIELD_A,
             ..simple
         },
-        Lmw | Stmw => Class {
+        Lmw | Stmw => Row {
             unit: Unit::Sequence,
             ..serial(timing.multiple_base)
         },
-        Lswi | Lswx | Stswi | Stswx => Class {
+        Lswi | Lswx | Stswi | Stswx => Row {
             unit: Unit::Sequence,
             ..serial(timing.string_base)
         },
-        Lwarx => Class {
+        Lwarx => Row {
             unit: Unit::Load,
             writes: FIELD_D,
             ..serial(timing.reserve)
         },
-        Stwcx => Class {
+        Stwcx => Row {
             unit: Unit::Store,
             sets_cr: true,
             ..serial(timing.reserve)
@@ -271,35 +325,35 @@ pub(super) fn classify(op: Op, timing: &Timing) -> Class {
 
         Mfspr | Mtspr => {
             let (reads, writes) = if op == Mtspr { (FIELD_D, 0) } else { (0, FIELD_D) };
-            Class {
+            Row {
                 unit: Unit::Spr,
                 reads,
                 writes,
                 ..simple
             }
         }
-        Mftb => Class {
+        Mftb => Row {
             writes: FIELD_D,
             ..serial(timing.spr_off_core)
         },
-        Mfmsr => Class {
+        Mfmsr => Row {
             writes: FIELD_D,
             ..serial(timing.mfmsr)
         },
         Sc | Rfi | Isync | Mtmsr => serial(1),
         Sync => serial(timing.reserve),
         Eieio | Tlbsync => simple,
-        Dcbt | Dcbtst => Class {
+        Dcbt | Dcbtst => Row {
             reads: FIELD_A | FIELD_B,
             ..simple
         },
         // What dcbz costs beyond its issue depends on the cache; the instruction adds it.
-        Dcbz => Class {
+        Dcbz => Row {
             unit: Unit::Store,
             reads: FIELD_A | FIELD_B,
             ..simple
         },
-        Dcbst | Dcbf | Dcbi | Icbi => Class {
+        Dcbst | Dcbf | Dcbi | Icbi => Row {
             unit: Unit::Store,
             cost: timing.cache_operation.min(255) as u8,
             reads: FIELD_A | FIELD_B,

@@ -26,7 +26,7 @@ use super::registers::spr;
 use super::timing::Timing;
 use crate::bus::Bus;
 use bus_master::{BusMaster, Fill};
-use class::{Class, FIELD_A, FIELD_B, FIELD_D, Unit, classify, spr_cost, spr_serialises};
+use class::{Class, FIELD_A, FIELD_B, FIELD_D, Unit, spr_cost, spr_serialises};
 
 /// The state of the model.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct Pipeline {
     front: u64,
     /// When each register has its value, for values that take more than a clock.
     ready: [u64; 64],
-    /// Nothing is outstanding from this clock on.
+    /// No register waits for its value from this clock on.
     busy_until: u64,
     /// The oldest long operation in flight: when it completes, and how many instructions had been issued before it.
     long_until: u64,
@@ -72,7 +72,7 @@ impl Default for Pipeline {
 impl Pipeline {
     /// An empty pipeline with these constants.
     pub fn new(timing: Timing) -> Pipeline {
-        let class = |number: usize| classify(Op::ALL.get(number).copied().unwrap_or(Op::Illegal), &timing);
+        let class = |number: usize| Class::of(Op::ALL.get(number).copied().unwrap_or(Op::Illegal), &timing);
         let classes = Box::new(std::array::from_fn(class));
         Pipeline {
             timing,
@@ -109,16 +109,22 @@ impl Pipeline {
         self.bus.follow_map(bus, now);
     }
 
-    fn outstanding_until(&mut self, clock: u64) {
-        self.busy_until = self.busy_until.max(clock);
-    }
-
     fn long_operation(&mut self, until: u64, index: u64, now: u64) {
         if self.long_until <= now {
             self.long_index = index;
         }
         self.long_until = self.long_until.max(until);
-        self.outstanding_until(until);
+        self.busy_until = self.busy_until.max(until);
+    }
+
+    /// The registers that the instruction writes have no older value on its way any more.
+    fn overwrite(&mut self, d: Decoded, class: Class) {
+        if class.writes(FIELD_D) {
+            self.ready[usize::from(d.d & 31)] = 0;
+        }
+        if class.writes(FIELD_A) {
+            self.ready[usize::from(d.a & 31)] = 0;
+        }
     }
 
     /// The pipeline is emptied and the next instruction issues no earlier than `clock`.
@@ -126,18 +132,13 @@ impl Pipeline {
         self.front = clock - 1;
     }
 
-    /// Waits for what the instruction needs of what is outstanding.
-    fn wait(&mut self, d: Decoded, class: Class, mut at: u64, index: u64) -> u64 {
-        for (field, register) in [(FIELD_D, d.d), (FIELD_A, d.a), (FIELD_B, d.b)] {
-            if class.reads & field != 0 {
+    /// Waits for the registers that the instruction reads, and for a place in the completion queue.
+    #[inline(never)]
+    fn wait(&self, d: u8, a: u8, b: u8, reads: u8, mut at: u64, index: u64) -> u64 {
+        for (field, register) in [(FIELD_D, d), (FIELD_A, a), (FIELD_B, b)] {
+            if reads & field != 0 {
                 at = at.max(self.ready[usize::from(register & 63)]);
             }
-        }
-        match class.unit {
-            Unit::Load => at = at.max(self.unit_free).max(self.load_after_store),
-            Unit::Store | Unit::Sequence => at = at.max(self.unit_free),
-            Unit::Multiply | Unit::Divide => at = at.max(self.multiplier_free),
-            Unit::Simple | Unit::Branch | Unit::Serial | Unit::Spr => {}
         }
         if at < self.long_until && index - self.long_index >= u64::from(self.timing.completion_queue) {
             at = self.long_until;
@@ -147,43 +148,78 @@ impl Pipeline {
 }
 
 impl Cpu {
+    /// What the model knows of the operation of `d`.
+    #[inline(always)]
+    pub(super) fn class_of(&self, d: Decoded) -> Class {
+        self.pipeline.classes[d.op as u8 as usize]
+    }
+
     /// Moves the clock to the issue of `d`, if its execution depends on it: what stays inside the core is dealt with
     /// once, in [`Cpu::retire`].
     #[inline(always)]
-    pub(super) fn issue(&mut self, d: Decoded) {
-        let class = self.pipeline.classes[d.op as u8 as usize];
+    pub(super) fn issue(&mut self, d: Decoded, class: Class) {
         if matches!(class.unit, Unit::Branch | Unit::Simple) {
             return;
         }
-        let mut at = self.now.max(self.pipeline.front + 1);
-        if class.serialises || class.unit == Unit::Spr && spr_serialises(d.imm) {
+        let p = &self.pipeline;
+        let mut at = self.now.max(p.front + 1);
+        match class.unit {
+            Unit::Load => at = at.max(p.unit_free).max(p.load_after_store),
+            Unit::Store | Unit::Sequence => at = at.max(p.unit_free),
+            Unit::Multiply | Unit::Divide => at = at.max(p.multiplier_free),
+            Unit::Simple | Unit::Branch | Unit::Serial | Unit::Spr => {}
+        }
+        if class.serialises() || class.unit == Unit::Spr && spr_serialises(d.imm) {
             at = at
-                .max(self.now + u64::from(self.pipeline.timing.serialise))
-                .max(self.pipeline.busy_until);
-        } else if at < self.pipeline.busy_until {
-            at = self.pipeline.wait(d, class, at, self.instructions);
+                .max(self.now + u64::from(p.timing.serialise))
+                .max(p.busy_until)
+                .max(p.unit_free);
+        } else if at < p.busy_until {
+            at = p.wait(d.d, d.a, d.b, class.reads(), at, self.instructions);
         }
         self.now = at;
         if class.unit == Unit::Divide {
-            let (dividend, divisor) = (self.get(d.a), self.get(d.b));
-            let overflows = d.op == Op::Divw && dividend == 0x8000_0000 && divisor == u32::MAX;
-            let length = if d.op == Op::Divw {
-                (divisor as i32).unsigned_abs()
-            } else {
-                divisor
-            };
-            self.pipeline.result_at = at + u64::from(self.pipeline.timing.divide(length, divisor != 0 && !overflows));
+            self.start_division(d);
         }
+    }
+
+    fn start_division(&mut self, d: Decoded) {
+        let (dividend, divisor) = (self.get(d.a), self.get(d.b));
+        let signed = d.op == Op::Divw;
+        let overflows = signed && dividend == 0x8000_0000 && divisor == u32::MAX;
+        let length = if signed {
+            (divisor as i32).unsigned_abs()
+        } else {
+            divisor
+        };
+        let clocks = self.pipeline.timing.divide(length, divisor != 0 && !overflows);
+        self.pipeline.result_at = self.now + u64::from(clocks);
     }
 
     /// Moves both clocks past `d`, which was at `pc` and has been executed.
     #[inline(always)]
-    pub(super) fn retire(&mut self, d: Decoded, pc: u32) {
-        let class = self.pipeline.classes[d.op as u8 as usize];
+    pub(super) fn retire(&mut self, d: Decoded, class: Class, pc: u32) {
         match class.unit {
             Unit::Simple => self.retire_simple(d, class),
             Unit::Branch => self.retire_branch(d, pc),
-            _ => self.retire_other(d, class),
+            Unit::Load => self.retire_load(d, class),
+            Unit::Store => self.retire_store(d, class),
+            _ => self.retire_other(d),
+        }
+    }
+
+    /// Both clocks go on after an instruction that issued at `at`.
+    #[inline(always)]
+    fn go_on(&mut self, at: u64, cost: u8) {
+        self.now = at + u64::from(cost);
+        let p = &mut self.pipeline;
+        p.front = (p.front + 1).max(self.now.saturating_sub(u64::from(p.timing.fetch_queue)));
+    }
+
+    #[inline(always)]
+    fn note_cr(&mut self, d: Decoded, class: Class, at: u64) {
+        if class.sets_cr(d.rc()) {
+            self.pipeline.cr_ready = at + u64::from(self.pipeline.timing.cr_to_branch);
         }
     }
 
@@ -193,61 +229,63 @@ impl Cpu {
         let p = &mut self.pipeline;
         let mut at = self.now.max(p.front + 1);
         if at < p.busy_until {
-            at = p.wait(d, class, at, self.instructions);
-            if class.writes & FIELD_D != 0 {
-                p.ready[usize::from(d.d & 31)] = 0;
-            }
-            if class.writes & FIELD_A != 0 {
-                p.ready[usize::from(d.a & 31)] = 0;
-            }
+            at = p.wait(d.d, d.a, d.b, class.reads(), at, self.instructions);
+            p.overwrite(d, class);
         }
-        if class.sets_cr || class.records && d.rc() {
-            p.cr_ready = at + u64::from(p.timing.cr_to_branch);
-        }
-        self.now = at + u64::from(class.cost);
-        p.front = (p.front + 1).max(self.now.saturating_sub(u64::from(p.timing.fetch_queue)));
+        self.note_cr(d, class, at);
+        self.go_on(at, class.cost);
     }
 
-    fn retire_other(&mut self, d: Decoded, class: Class) {
+    #[inline(always)]
+    fn retire_load(&mut self, d: Decoded, class: Class) {
+        let at = self.now;
+        let p = &mut self.pipeline;
+        let until = p.result_at;
+        if until > at + u64::from(p.timing.load_latency) {
+            p.long_operation(until, self.instructions, at);
+        } else {
+            p.busy_until = p.busy_until.max(until);
+        }
+        if class.writes(FIELD_A) {
+            p.ready[usize::from(d.a & 31)] = 0;
+        }
+        p.ready[usize::from(d.d & 31)] = until;
+        self.go_on(at, class.cost);
+    }
+
+    #[inline(always)]
+    fn retire_store(&mut self, d: Decoded, class: Class) {
+        let at = self.now;
+        if at < self.pipeline.busy_until {
+            self.pipeline.overwrite(d, class);
+        }
+        self.note_cr(d, class, at);
+        self.go_on(at, class.cost);
+    }
+
+    fn retire_other(&mut self, d: Decoded) {
+        let class = self.class_of(d);
         let at = self.now;
         let p = &mut self.pipeline;
         let mut cost = class.cost;
+        p.overwrite(d, class);
         match class.unit {
-            Unit::Simple | Unit::Branch | Unit::Store | Unit::Serial | Unit::Sequence => {}
             Unit::Multiply => {
                 p.result_at = at + u64::from(p.timing.multiply_latency);
                 p.multiplier_free = at + 1;
-                p.outstanding_until(p.result_at);
+                p.busy_until = p.busy_until.max(p.result_at);
+                p.ready[usize::from(d.d & 31)] = p.result_at;
             }
             Unit::Divide => {
-                let until = p.result_at;
-                p.multiplier_free = until;
-                p.long_operation(until, self.instructions, at);
-            }
-            Unit::Load => {
-                let until = p.result_at;
-                if until > at + u64::from(p.timing.load_latency) {
-                    p.long_operation(until, self.instructions, at);
-                } else {
-                    p.outstanding_until(until);
-                }
+                p.multiplier_free = p.result_at;
+                p.long_operation(p.result_at, self.instructions, at);
+                p.ready[usize::from(d.d & 31)] = p.result_at;
             }
             Unit::Spr => cost = spr_cost(&p.timing, d.imm) as u8,
+            Unit::Simple | Unit::Branch | Unit::Load | Unit::Store | Unit::Serial | Unit::Sequence => {}
         }
-        self.now = at + u64::from(cost);
-        if class.sets_cr || class.records && d.rc() {
-            p.cr_ready = at + u64::from(p.timing.cr_to_branch);
-        }
-        if at < p.busy_until {
-            let slow = matches!(class.unit, Unit::Load | Unit::Multiply | Unit::Divide);
-            if class.writes & FIELD_D != 0 {
-                p.ready[usize::from(d.d & 31)] = if slow { p.result_at } else { 0 };
-            }
-            if class.writes & FIELD_A != 0 && d.a < 32 {
-                p.ready[usize::from(d.a)] = 0;
-            }
-        }
-        p.front = (p.front + 1).max(self.now.saturating_sub(u64::from(p.timing.fetch_queue)));
+        self.note_cr(d, class, at);
+        self.go_on(at, cost);
         if matches!(class.unit, Unit::Serial | Unit::Spr) {
             self.retire_special(d);
         }
@@ -313,7 +351,7 @@ impl Cpu {
     /// Prices the entry into an exception: earlier instructions complete first.
     pub(super) fn enter_timed(&mut self, system_call: bool) {
         let p = &mut self.pipeline;
-        let drained = self.now.max(p.busy_until);
+        let drained = self.now.max(p.busy_until).max(p.unit_free);
         let entry = if system_call {
             p.timing.refetch
         } else {
