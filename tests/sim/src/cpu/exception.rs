@@ -1,7 +1,7 @@
 //! Exceptions: vectors, what each leaves in the registers, and entry.
 //!
 //! Sources: MPC801 User's Manual chapter 7 (7.3.7, Tables 6-14 and 7-16), MPC823 User's Manual Table 6-5 (priorities),
-//! MPC885 Reference Manual 8.9, the kernel's `head_8xx.S` (1.3 and 1.4 of the fact collection).
+//! MPC885 Reference Manual 8.9, the kernel's `head_8xx.S`.
 //!
 //! Entry, the same for all vectors: SRR0 and SRR1 take the state, then IP, ME and ILE stay, LE takes ILE and every other
 //! MSR bit becomes 0. There are no shadow registers.

@@ -11,6 +11,9 @@
 //! - `debug`: breakpoint comparators, ICR, DER.
 //! - `run`: the loop, interrupts, single steps. [`observer`]: how to look on.
 //!
+//! Facts carry a tag where it matters: \[V\] read in the source named, \[R\] recalled from a manual, \[M\] measured on real
+//! boards, \[A\] assumed.
+//!
 //! The core knows time as core clocks ([`Cpu::now`]). Without the cycle model every instruction takes one clock.
 //! Nothing here depends on the host: same memory, same devices, same trace.
 

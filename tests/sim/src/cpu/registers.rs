@@ -1,7 +1,7 @@
 //! Names of register bits and numbers of special-purpose registers.
 //!
-//! Sources: `mpc8xx.md` of the fact collection stands on the kernel's `reg.h` and `reg_8xx.h`, U-Boot's `mpc8xx.h` and
-//! the manuals (MPC860 and MPC823 User's Manual, chapters on exceptions and on development support).
+//! Sources: the kernel's `reg.h` and `reg_8xx.h`, U-Boot's `mpc8xx.h`, and the manuals (MPC860 and MPC823 User's Manual,
+//! chapters on exceptions and on development support).
 
 /// Machine state register (MPC866 User's Manual, Table 3-3).
 pub mod msr {

@@ -203,7 +203,7 @@ fn fetch_misses_and_errors_have_their_own_vectors_and_bits() {
     assert_eq!(machine.cpu.srr0, 0xC777_7104);
 }
 
-/// The last row of 2.7: software finds the level-two word of a large segment at the base itself.
+/// Software finds the level-two word of a large segment at the base itself (MPC885 Reference Manual 8.8).
 #[test]
 fn walk_assists_compose_their_pointers() {
     let mut machine = machine();
