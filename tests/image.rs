@@ -7,7 +7,7 @@ use std::path::Path;
 use zeronull_image::elf::Elf;
 use zeronull_image::image::{self, Image, ImageOptions};
 use zeronull_image::symbols::text_symbols;
-use zeronull_image::testing::{empty_directory, machines, output, program, skipped};
+use zeronull_image::testing::{empty_directory, machines, output, program};
 
 /// Where U-Boot's scripts put an image before it is unpacked to its load address.
 const STAGING_ADDRESS: u32 = 0x40_0000;
@@ -69,15 +69,6 @@ fn raw_image_and_s_records_hold_the_same_bytes() {
         );
         assert!(read(&image.bin()) == read(&back), "{}", image.board);
     }
-}
-
-// U-213
-#[test]
-fn image_damaged_in_memory_is_refused_by_the_loader() {
-    skipped(
-        "U-213",
-        "the check in memory is the boot loader's, and no boot loader runs here yet",
-    );
 }
 
 // U-214

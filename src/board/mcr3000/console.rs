@@ -117,7 +117,7 @@ fn cold_start_console() {
 fn generator(core_hz: u32, baud: u32) -> u32 {
     let clock = core_hz >> (2 * (reg32(SCCR).read() >> 11 & 3)) >> 4;
     let divider = (clock + baud / 2) / baud;
-    0x0001_0000 | divider.clamp(1, 4096) - 1 << 1
+    0x0001_0000 | (divider.clamp(1, 4096) - 1) << 1
 }
 
 /// Sets the console to a speed in bit/s, for a core that runs at `core_hz`. A port whose clock comes from outside stays as it

@@ -239,7 +239,36 @@ fn from_tree(tree: &Tree<'_>, window: u32, told: &mut Handover, line: &mut Line<
     }
 }
 
-/// A bd_info of the layout before 2022 or the present one, told apart by where IMMR stands in it (reference document 7.3).
+/// Where a layout of bd_info has IMMR, the core clock with the bus clock behind it, and the first bank of memory. Nothing in
+/// the structure says which it is.
+struct Layout {
+    immr: u32,
+    clocks: u32,
+    memory: u32,
+}
+
+/// Before 2022; U-Boot 2023.01, which has two words of static RAM; later ones, which lack them (U-Boot `asm/u-boot.h`,
+/// `asm-generic/u-boot.h`; reference document 7.3).
+const LAYOUTS: [Layout; 3] = [
+    Layout {
+        immr: 0x1c,
+        clocks: 0x30,
+        memory: 0x00,
+    },
+    Layout {
+        immr: 0x14,
+        clocks: 0x24,
+        memory: 0x34,
+    },
+    Layout {
+        immr: 0x0c,
+        clocks: 0x1c,
+        memory: 0x2c,
+    },
+];
+
+/// A bd_info, if one lies at `address`: IMMR is what it is, or 0, as some versions leave it on this family, and the clocks
+/// are such as the parts have.
 fn from_board_info(address: u32, window: u32, told: &mut Handover) -> bool {
     if address == 0 || !address.is_multiple_of(4) {
         return false;
@@ -250,21 +279,27 @@ fn from_board_info(address: u32, window: u32, told: &mut Handover) -> bool {
             .and_then(|at| ram_word(at, window))
             .unwrap_or(0)
     };
-    let immr = immr_physical();
-    let clock = if word(0x1c) == immr {
-        match (word(0), word(4)) {
-            (0, size) if size != 0 && size <= window => told.ram = size,
-            (start, size) => println!(
-                "zeronull: bd_info: memory of {size:#x} bytes at {start:#x}: ignored, accepted is up to {window:#x} at 0"
-            ),
-        }
-        word(0x30)
-    } else if word(0x0c) == immr {
-        word(0x1c)
-    } else {
+    // Some loaders give MHz.
+    let clock = |offset: u32| match word(offset) {
+        mhz @ 1..1000 => mhz * 1_000_000,
+        hz => hz,
+    };
+    let fits = |layout: &&Layout| {
+        let (core, bus) = (clock(layout.clocks), clock(layout.clocks + 4));
+        [immr_physical(), 0].contains(&word(layout.immr))
+            && (1_000_000..=200_000_000).contains(&core)
+            && (bus == core || bus == core / 2)
+    };
+    let Some(layout) = LAYOUTS.iter().find(fits) else {
         return false;
     };
-    // Some loaders give MHz.
-    told.core_hz = if clock < 1000 { clock * 1_000_000 } else { clock };
+    told.core_hz = clock(layout.clocks);
+    match (word(layout.memory), word(layout.memory + 4)) {
+        (0, size) if size >= RAM_DEFAULT && size <= window => told.ram = size,
+        (0, 0) => {}
+        (start, size) => println!(
+            "zeronull: bd_info: memory of {size:#x} bytes at {start:#x}: ignored, accepted is up to {window:#x} at 0"
+        ),
+    }
     true
 }

@@ -2,4 +2,5 @@
 
 mod harness;
 mod linux;
+mod loader;
 mod u_boot;
