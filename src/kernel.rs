@@ -1,7 +1,7 @@
 //! Start-up, and what happens when the kernel itself is at fault.
 #![forbid(unsafe_code)]
 
-use crate::addr::{KERNEL_BASE, PhysAddr};
+use crate::addr::{KERNEL_BASE, PhysAddr, TASK_SIZE};
 use crate::arch::ppc::load::Load;
 use crate::arch::ppc::trap::{Access, Cause, MemoryError, TrapHooks, set_hooks};
 use crate::arch::ppc::{TrapFrame, accounting, msr, spr, stack_protector, static_key};
@@ -14,7 +14,7 @@ use crate::shell::{self, words};
 use crate::symbols::Symbols;
 use crate::uaccess::limit::{self, USER_DS};
 use crate::uaccess::{Recovery, Refused};
-use crate::{arch, initrd, perf, println, syscall, task, uaccess};
+use crate::{arch, initrd, lkdtm, perf, println, syscall, task, uaccess};
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -83,6 +83,7 @@ pub fn start() -> ! {
     let free = mmu::map_kernel(handover.ram, walk);
     let free = pmem::reserve(free, handover.free_top);
     frames::init(free, PhysAddr::new(handover.free_top));
+    lkdtm::init();
     mmu::seal();
     // Neither family's manual promises that an error within the burst of a line is reported at the load that caused it.
     static_key::COPY_MC_FRAGILE.set(true);
@@ -135,7 +136,7 @@ fn banner(cpu: &str, handover: &board::Handover) {
         KERNEL_BASE,
         KERNEL_BASE + image,
         arch::CACHE_LINE,
-        crate::addr::TASK_SIZE
+        TASK_SIZE
     );
     println!("stack protector {}, layout {}", stack_protector::VARIANT, LAYOUT);
     if handover.timebase_hz == 0 {
@@ -177,7 +178,9 @@ fn tick(frame: &mut TrapFrame) {
     clock::tick(frame);
     board::tick();
     perf::sample(frame, start);
-    task::tick(frame);
+    if task::tick(frame) {
+        syscall::interrupt_program();
+    }
 }
 
 fn fixup(frame: &TrapFrame, access: &Access) -> Option<u32> {
@@ -256,12 +259,13 @@ impl fmt::Display for Description<'_> {
             Cause::Data(access) => {
                 let kind = if access.store { "store to" } else { "load from" };
                 let address = access.address.unwrap_or(self.frame.dar);
-                let space = if address < crate::addr::TASK_SIZE {
-                    "user"
-                } else {
-                    "kernel"
-                };
-                write!(f, "{kind} {space} address {address:#010x} at {pc}")?;
+                if address < TASK_SIZE {
+                    // With the window closed a page that is there is refused too: the class tells the two apart. For kernel
+                    // addresses the hardware's word depends on what maps them.
+                    let class = access.refusal.describe();
+                    return write!(f, "{kind} user address {address:#010x} at {pc}, {class}");
+                }
+                write!(f, "{kind} kernel address {address:#010x} at {pc}")?;
                 if arch::is_stack_guard(address) {
                     write!(f, ", kernel stack overflow")?;
                 }
@@ -280,6 +284,7 @@ impl fmt::Display for Description<'_> {
                 "machine check: lost memory at address {:#010x} at {pc}",
                 self.frame.dar
             ),
+            Cause::Instruction(_) => write!(f, "execution at {pc}"),
             _ => write!(f, "{} at {pc}", self.cause.describe()),
         }
     }
@@ -303,7 +308,8 @@ fn backtrace(pc: u32, stack: u32) {
     println!("backtrace:");
     println!("  {}", Location(pc));
     for address in arch::backtrace(stack) {
-        println!("  {}", Location(address));
+        // The call, not what follows it: behind a call that never returns another function may start.
+        println!("  {}", Location(address - 4));
     }
 }
 

@@ -1,7 +1,7 @@
 //! zeronull: the user-access core of a kernel, on bare metal.
 //!
 //! ```text
-//!   shell   measure   selftest
+//!   shell   measure   selftest   lkdtm
 //!        syscall   (Linux numbers, Linux errno)
 //!        fs        file table, vfs_read/write, zero, null, console
 //!        uaccess   access_ok · window (KUAP) · copy/clear/get/put · exception table
@@ -46,6 +46,8 @@ pub mod fs;
 pub mod initrd;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod kernel;
+#[cfg(all(target_os = "none", feature = "firmware"))]
+pub mod lkdtm;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod measure;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]

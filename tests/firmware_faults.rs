@@ -3,8 +3,9 @@
 mod common;
 
 use common::firmware::{Fault, Firmware, instruction, on_every_machine};
-use zeronull_image::machine::Qemu;
+use zeronull_image::machine::{Machine, Qemu};
 use zeronull_image::start::Start;
+use zeronull_image::testing::{machines, skipped};
 
 /// First address above user space, and the start of the kernel.
 const TASK_SIZE: u32 = 0x8000_0000;
@@ -51,16 +52,21 @@ fn assert_fault(firmware: &mut Firmware, action: &str, address: u32, access: &st
 #[test]
 fn stray_load_or_store_ends_the_program_at_its_exact_address() {
     on_every_machine(|firmware| {
-        for base in [0, 0x2000_0000, KERNEL] {
+        for base in [0, KERNEL] {
             for bit in 11..32 {
                 let address = base | 1 << bit;
                 if address == PROGRAM {
                     continue;
                 }
-                assert_fault(firmware, &format!("load {address:#x}"), address, "load", "not mapped");
-                assert_fault(firmware, &format!("store {address:#x}"), address, "store", "not mapped");
+                for access in ["load", "store"] {
+                    let output = firmware.type_command(&format!("probe {access} {address:#x}"));
+                    let fault = Fault::of("probe", &output);
+                    let found = (fault.address, fault.access.as_str(), fault.class.as_str());
+                    assert_eq!(found, (address, access, "not mapped"), "{}", firmware.machine);
+                }
             }
         }
+        assert_fault(firmware, "load 0x800", 0x800, "load", "not mapped");
     });
 }
 
@@ -213,18 +219,9 @@ fn instructions_that_programs_may_not_execute_end_the_program() {
     });
 }
 
-// U-068
-#[test]
-fn registers_survive_system_calls_that_fault() {
-    on_every_machine(|firmware| {
-        let kept = "probe: registers kept over 64 reads into the end of a page: 63 short, 1 EFAULT\n";
-        firmware.expect("probe registers", 0, kept);
-    });
-}
-
-/// Checks the lines of a selftest: a plan, a result for each number, nothing failed.
-fn assert_selftest_passes(firmware: &mut Firmware) {
-    let output = firmware.output("selftest");
+/// Checks the lines of a selftest: a plan, a result for each number, nothing failed, the sum of the last line.
+fn assert_selftest_passes(firmware: &mut Firmware, command: &str, skips: usize) {
+    let output = firmware.output(command);
     let machine = &firmware.machine;
     let results: Vec<&str> = output
         .lines()
@@ -234,25 +231,33 @@ fn assert_selftest_passes(firmware: &mut Firmware) {
     let count: usize = plan
         .and_then(|plan| plan.parse().ok())
         .unwrap_or_else(|| panic!("{output}"));
-    assert!(count >= 15 && results.len() == count, "{machine}: {output}");
+    assert!(count >= 10 && results.len() == count, "{machine}: {output}");
     for (number, line) in (1..).zip(&results) {
         assert!(line.starts_with(&format!("ok {number} - ")), "{machine}: {line}");
     }
-    let total = format!("# pass:{count} fail:0 skip:0 total:{count}");
+    let skipped: Vec<&&str> = results.iter().filter(|line| line.contains("# SKIP ")).collect();
+    assert_eq!(skipped.len(), skips, "{machine}: {skipped:?}");
+    let total = format!("# pass:{} fail:0 skip:{skips} total:{count}", count - skips);
     assert_eq!(output.lines().last(), Some(total.as_str()), "{machine}");
 }
 
-// U-163: a protection that is missing on one CPU is a failure there.
+// U-162; U-163: a protection that is missing on one CPU is a failure there.
 #[test]
 fn selftest_and_rights_hold_on_every_machine_and_cpu() {
-    on_every_machine(assert_selftest_passes);
-    for cpu in Qemu::CPUS {
+    // Without an address limit one test has no subject.
+    on_every_machine(|firmware| {
+        assert_selftest_passes(firmware, "selftest", 1);
+        firmware.output("preset fast-set_fs");
+        assert_selftest_passes(firmware, "selftest protection", 0);
+    });
+    let default_cpu = Qemu::default().cpu;
+    for cpu in Qemu::CPUS.into_iter().filter(|cpu| *cpu != default_cpu) {
         let machine = Qemu {
             cpu: cpu.into(),
             ..Qemu::default()
         };
         let mut firmware = Firmware::boot(&machine, &Start::default());
-        assert_selftest_passes(&mut firmware);
+        assert_selftest_passes(&mut firmware, "selftest", 1);
         exec_matrix(&mut firmware);
         assert_fault(&mut firmware, "load 0xc0000000", KERNEL, "load", "not mapped");
         assert_fault(&mut firmware, "jump 0", 0, "execute", "not mapped");
@@ -266,4 +271,202 @@ fn selftest_refuses_a_suite_that_does_not_exist() {
         firmware.expect("selftest none", 2, message);
         firmware.expect("selftest uaccess twice", 2, "usage: selftest [SUITE]\n");
     });
+}
+
+/// What `lkdtm` can do, with what the machine says each time; `#` stands for an address.
+const PROVOCATIONS: [(&str, &[&str]); 12] = [
+    (
+        "ACCESS_USERSPACE",
+        &[
+            "load from user address #, access error",
+            "store to user address #, access error",
+        ],
+    ),
+    ("EXEC_USERSPACE", &["execution at #"]),
+    (
+        "ACCESS_NULL",
+        &[
+            "load from user address #, not mapped",
+            "store to user address #, not mapped",
+        ],
+    ),
+    ("EXEC_NULL", &["execution at #"]),
+    ("EXEC_DATA", &["execution at #"]),
+    ("WRITE_RO", &["store to kernel address #"]),
+    ("WRITE_RO_AFTER_INIT", &["store to kernel address #"]),
+    ("WRITE_KERN", &["store to kernel address #"]),
+    ("CORRUPT_USER_DS", &["load from user address #, not mapped"]),
+    ("EXHAUST_STACK", &["store to kernel address #, kernel stack overflow"]),
+    ("BUG", &["trap instruction at #"]),
+    ("ILLEGAL", &["illegal instruction at #"]),
+];
+
+/// Replaces each address, with the place in the code that follows it, by `#`.
+fn without_addresses(line: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        let (text, comma) = match word.strip_suffix(',') {
+            Some(text) => (text, ","),
+            None => (word, ""),
+        };
+        let is_place = text.contains("+0x");
+        if text.starts_with("0x") {
+            words.push(format!("#{comma}"));
+        } else if is_place {
+            let last = words.last_mut().expect("a place follows its address");
+            last.push_str(comma);
+        } else {
+            words.push(word.into());
+        }
+    }
+    // A data access has both the address and the place.
+    words.join(" ").replace("# at #", "#")
+}
+
+// U-017, U-067, U-077, U-156, U-157, U-159
+#[test]
+fn kernel_fault_is_reported_and_the_prompt_comes_back() {
+    on_every_machine(|firmware| {
+        let list = firmware.output("lkdtm");
+        let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        let known: Vec<&str> = PROVOCATIONS.iter().map(|(name, _)| *name).chain(["PANIC"]).collect();
+        assert_eq!(names, known);
+        // U-162: on a build without an address limit this says why it does nothing.
+        let excuse = "lkdtm: CORRUPT_USER_DS: XFAIL: the preset has no address limit\n";
+        firmware.expect("lkdtm CORRUPT_USER_DS", 0, excuse);
+        firmware.output("preset fast-set_fs");
+        for (name, reports) in PROVOCATIONS {
+            let output = firmware.output(&format!("lkdtm {name}"));
+            let machine = &firmware.machine;
+            let mut lines: Vec<String> = output.lines().map(without_addresses).collect();
+            let verdict = lines.pop().expect(&output);
+            assert!(
+                verdict.starts_with(&format!("lkdtm: {name}: stopped: ")),
+                "{machine}: {output}"
+            );
+            let expected: Vec<String> = reports
+                .iter()
+                .map(|report| format!("zeronull: kernel fault caught: {report}"))
+                .collect();
+            assert_eq!(lines, expected, "{machine}: {output}");
+        }
+        let unknown = "lkdtm: NONE does not exist: `lkdtm` lists what does\n";
+        firmware.expect("lkdtm NONE", 2, unknown);
+        firmware.expect("lkdtm BUG gently", 2, "usage: lkdtm [NAME [fatal]]\n");
+    });
+}
+
+// U-017
+#[test]
+fn hundred_faults_leave_nothing_behind() {
+    on_every_machine(|firmware| {
+        firmware.output("preset fast-set_fs");
+        let before = firmware.output("lkdtm CORRUPT_USER_DS");
+        for _ in 0..100 {
+            assert_eq!(firmware.type_command("lkdtm CORRUPT_USER_DS"), before);
+        }
+        firmware.output("lkdtm CORRUPT_USER_DS");
+        assert!(
+            firmware
+                .output("probe limits")
+                .contains("read(zero, KERNEL, 64) = EFAULT\n")
+        );
+    });
+}
+
+/// The block from `zeronull: panic:` to the end of the console.
+#[track_caller]
+fn panic_block(command: &str, machine: &dyn Machine) -> Vec<String> {
+    let transcript = Firmware::boot(machine, &Start::default()).end_with(command);
+    let console = &transcript.console;
+    assert_eq!(transcript.status, 101, "{console}");
+    let lines: Vec<String> = console.lines().map(String::from).collect();
+    let start = lines.iter().position(|line| line.starts_with("zeronull: panic: "));
+    let block = lines[start.unwrap_or_else(|| panic!("no block in {console}"))..].to_vec();
+    assert_eq!(block.last().map(String::as_str), Some("zeronull: done, status 101"));
+    // It starts on a line of its own, and no other is inside.
+    assert_eq!(console.matches("zeronull: panic:").count(), 1, "{console}");
+    block
+}
+
+/// Checks the backtrace: an address and a function of ours in each line, from `first` on, down to the start.
+#[track_caller]
+fn assert_backtrace(block: &[String], first: &str, functions: &[&str]) {
+    let start = block.iter().position(|line| line == "backtrace:").expect("a backtrace");
+    let calls = &block[start + 1..block.len() - 1];
+    let names: Vec<&str> = calls
+        .iter()
+        .map(|line| {
+            let place = line.strip_prefix("  0xc").and_then(|line| line.split_once(' '));
+            let (name, _) = place.and_then(|(_, place)| place.rsplit_once("+0x")).expect(line);
+            name
+        })
+        .collect();
+    assert!(
+        names[0].contains(first),
+        "the first is {}, not {first}: {block:#?}",
+        names[0]
+    );
+    let mut rest = names.iter();
+    for function in functions {
+        assert!(rest.any(|name| name == function), "{function} is missing in {block:#?}");
+    }
+}
+
+/// What every report has at its end.
+const TO_THE_START: [&str; 3] = ["zeronull::lkdtm::run", "zeronull::kernel::start", "kernel_main"];
+
+// U-231
+#[test]
+fn fatal_kernel_fault_ends_with_a_complete_report() {
+    for machine in machines() {
+        let block = panic_block("lkdtm ACCESS_NULL fatal", machine.as_ref());
+        assert_eq!(
+            without_addresses(&block[0]),
+            "zeronull: panic: load from user address #, not mapped"
+        );
+        // Vector and machine state, then the address registers, then r0 to r31 in rows of four.
+        for (line, start) in block[1..].iter().zip(["vector 0x", "ctr ", "dar 00000000  dsisr "]) {
+            assert!(line.starts_with(start), "{block:#?}");
+        }
+        for (row, line) in block[4..12].iter().enumerate() {
+            let mut words = line.split_whitespace();
+            assert_eq!(words.next(), Some(format!("r{}", row * 4).as_str()), "{block:#?}");
+            assert_eq!(
+                words
+                    .filter(|word| word.len() == 8 && u32::from_str_radix(word, 16).is_ok())
+                    .count(),
+                4
+            );
+        }
+        assert_backtrace(&block, "catch", &TO_THE_START);
+    }
+}
+
+// U-067: the report comes although the stack that it would need is used up.
+#[test]
+fn fatal_stack_overflow_ends_with_a_complete_report() {
+    for machine in machines() {
+        let block = panic_block("lkdtm EXHAUST_STACK fatal", machine.as_ref());
+        let first = without_addresses(&block[0]);
+        let expected = "zeronull: panic: store to kernel address #, kernel stack overflow";
+        assert_eq!(first, expected);
+        assert_backtrace(&block, "deeper", &[]);
+    }
+}
+
+// U-231
+#[test]
+fn panic_ends_with_a_report_of_its_place() {
+    for machine in machines() {
+        let block = panic_block("lkdtm PANIC", machine.as_ref());
+        assert_eq!(block[0], "zeronull: panic: lkdtm PANIC");
+        assert!(block[1].starts_with("at src/lkdtm.rs:"), "{block:#?}");
+        assert_backtrace(&block, "panic", &TO_THE_START);
+    }
+}
+
+#[test]
+fn provocations_that_need_what_the_firmware_has_not() {
+    skipped("U-161", "the firmware has no check of the bounds of kernel objects yet");
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 use common::firmware::{Firmware, on_every_machine};
 use common::{file, finish};
 use zeronull_image::cpio;
+use zeronull_image::machine::Qemu;
 use zeronull_image::start::Start;
 use zeronull_image::testing::{empty_directory, machines, machines_with_exact_clocks, program, skipped};
 
@@ -115,17 +116,21 @@ fn counters_say_that_dd_moved_what_it_says() {
                 let line = counters.lines().find_map(|line| line.strip_prefix(name));
                 line.expect(&counters).trim().parse().expect(&counters)
             };
-            assert_eq!(counter("cleared"), size * count, "{command}: {counters}");
+            assert_eq!(counter("bytes cleared"), size * count, "{command}: {counters}");
             // Beside the reads: two paths, two times, the report.
-            let others = counter("windows") - count;
+            let others = counter("windows opened") - count;
             assert!((1..=10).contains(&others), "{command}: {counters}");
+            assert_eq!((counter("windows nested"), counter("windows leaked")), (0, 0));
         }
         firmware.output("preset fast");
         firmware.output("counters reset");
         let line = "dd if=/dev/zero of=/dev/null count=9 status=none";
         firmware.expect(line, 0, "");
-        let untouched = "cleared  0\ncopied   0\nwindows  0\n";
-        firmware.expect("counters", 0, untouched);
+        let counters = firmware.output("counters");
+        for name in ["bytes cleared", "bytes copied", "windows opened"] {
+            let line = counters.lines().find_map(|line| line.strip_prefix(name));
+            assert_eq!(line.map(str::trim), Some("0"), "{name}: {counters}");
+        }
     });
 }
 
@@ -243,14 +248,13 @@ fn shortest_transfers_of_dd_have_finite_figures() {
     });
 }
 
-// U-174
+// U-174: on one machine; the arithmetic is that of the same program on all, and the simulated board takes minutes.
 #[test]
 fn dd_counts_eight_gibibytes_in_full() {
-    on_every_machine(|firmware| {
-        let output = firmware.output("dd if=/dev/zero of=/dev/null bs=1M count=8192");
-        let transfer = Transfer::of(&output);
-        assert_eq!((transfer.bytes, transfer.size.as_str()), (8_589_934_592, "8.0G"));
-    });
+    let mut firmware = Firmware::boot(&Qemu::default(), &Start::default());
+    let output = firmware.output("dd if=/dev/zero of=/dev/null bs=1M count=8192");
+    let transfer = Transfer::of(&output);
+    assert_eq!((transfer.bytes, transfer.size.as_str()), (8_589_934_592, "8.0G"));
 }
 
 // U-175
@@ -379,15 +383,49 @@ fn dd_says_when_memory_for_its_buffer_is_short() {
     });
 }
 
-#[test]
-fn bad_calls_give_the_errors_of_linux() {
-    on_every_machine(|firmware| firmware.expect("probe errno", 0, include_str!("common/errno.txt")));
-}
+/// What the 64-bit style of `access_ok` lets pass that the others refuse: ranges that start in user space and are no
+/// longer than it. Behind it nothing is mapped, so the copy finds its end; `/dev/null` never looks.
+const PASSED_BY_CHECK64: [(&str, &str); 3] = [
+    ("read(zero, edge - 2 pages, one byte more)", "8192"),
+    ("write(null, NULL, 0x80000000)", "EFAULT"),
+    ("write(null, TASK_SIZE - 1, 2)", "2"),
+];
 
-// U-009, U-018, U-037, U-091, U-092, U-093, U-095, U-102, U-118, U-124, U-126, U-127
+// U-002, U-009, U-018, U-037, U-068, U-091, U-092, U-093, U-095, U-102, U-118, U-124, U-126, U-127
 #[test]
-fn calls_at_the_limits_of_memory_give_the_answers_of_a_kernel() {
-    on_every_machine(|firmware| firmware.expect("probe limits", 0, include_str!("common/limits.txt")));
+fn calls_at_the_limits_of_memory_give_the_answers_of_a_kernel_under_every_preset() {
+    let limits = include_str!("common/limits.txt");
+    on_every_machine(|firmware| {
+        let list = firmware.output("preset");
+        let presets: Vec<&str> = list
+            .lines()
+            .step_by(2)
+            .filter_map(|line| line[2..].split(' ').next())
+            .collect();
+        assert!(presets.contains(&"fast") && presets.contains(&"fast-check64"), "{list}");
+        for preset in presets {
+            firmware.output(&format!("preset {preset}"));
+            let mut expected = String::new();
+            for line in limits.lines() {
+                let (call, mut answer) = line.split_once(" = ").expect(line);
+                if preset.contains("check64")
+                    && let Some((_, other)) = PASSED_BY_CHECK64.iter().find(|(passed, _)| *passed == call)
+                {
+                    answer = other;
+                }
+                expected += &format!("{call} = {answer}\n");
+            }
+            let output = firmware.output("probe limits");
+            assert_eq!(output, expected, "{}: {preset}", firmware.machine);
+            firmware.expect("probe errno", 0, include_str!("common/errno.txt"));
+            let kept = "probe: registers kept over 64 reads into the end of a page: 63 short, 1 EFAULT\n";
+            firmware.expect("probe registers", 0, kept);
+        }
+        let unknown = firmware.run("preset none");
+        assert_eq!(unknown.status, 2);
+        let message = "preset none does not exist: accepted are fast, ";
+        assert!(unknown.output.starts_with(message), "{unknown:?}");
+    });
 }
 
 #[test]

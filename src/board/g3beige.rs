@@ -5,6 +5,7 @@
 use super::{COMMAND_LINE_MAX, Handover, Reg};
 use crate::addr::PhysAddr;
 use crate::arch;
+use crate::println;
 
 /// The board's name on the console.
 pub const NAME: &str = "g3beige";
@@ -26,6 +27,9 @@ const MACIO: u32 = 0xF300_0000;
 const ESCC_A_CONTROL: u32 = MACIO + 0x1_3020;
 const ESCC_A_DATA: u32 = MACIO + 0x1_3030;
 const CUDA: u32 = MACIO + 0x1_6000;
+
+/// What the block that maps RAM at the start covers: the largest that the CPU has.
+const RAM_LIMIT: u32 = 256 << 20;
 
 fn reg8(address: u32) -> Reg<u8> {
     // SAFETY: every caller names a register of the tables above, inside the 256 MiB device block.
@@ -181,7 +185,15 @@ fn command_line(line: &mut [u8; COMMAND_LINE_MAX]) -> usize {
 /// Asks fw_cfg for everything. The command line goes into `line`; its full length is returned, even if it is longer than
 /// the buffer. `reserved` bytes at the top of RAM stay free.
 pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], reserved: u32) -> (Handover, usize) {
-    let ram = fw_cfg_u32(KEY_RAM_SIZE);
+    let found = fw_cfg_u32(KEY_RAM_SIZE);
+    let ram = found.min(RAM_LIMIT);
+    if ram < found {
+        println!(
+            "zeronull: {} MiB of RAM: only the first {} are used",
+            found >> 20,
+            ram >> 20
+        );
+    }
     let mut top = ram.saturating_sub(reserved) & !0xffff;
     let used = command_line(line);
     // The loader's archive lies where the machine put it; without a loader it travels as a named file.

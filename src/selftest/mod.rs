@@ -2,12 +2,12 @@
 #![deny(unsafe_code)]
 
 mod mc;
-mod protection;
-mod sandbox;
+pub mod sandbox;
 mod uaccess;
 
 pub use mc::{STORM, storm};
 
+use crate::lkdtm;
 use crate::println;
 use alloc::string::String;
 
@@ -17,22 +17,44 @@ enum Outcome {
     Pass(String),
     /// What was wrong.
     Fail(String),
+    /// Why it was not done.
+    Skip(&'static str),
 }
 
 /// One test.
+#[derive(Clone, Copy)]
 struct Test {
     suite: &'static str,
     name: &'static str,
     run: fn() -> Result<String, String>,
 }
 
-fn tests() -> impl Iterator<Item = &'static Test> {
-    uaccess::TESTS.iter().chain(protection::TESTS).chain(mc::TESTS)
+impl Test {
+    fn outcome(&self) -> Outcome {
+        match (self.run)() {
+            Ok(text) => Outcome::Pass(text),
+            Err(text) => Outcome::Fail(text),
+        }
+    }
+}
+
+/// The tests of the user-access core, then what the machine must stop; those with a reason are not done.
+fn tests() -> impl Iterator<Item = (Test, Option<&'static str>)> {
+    let protection = lkdtm::PROVOCATIONS.iter().map(|provocation| {
+        let test = Test {
+            suite: "protection",
+            name: provocation.name,
+            run: provocation.run,
+        };
+        (test, provocation.excuse())
+    });
+    let plain = uaccess::TESTS.iter().chain(mc::TESTS).map(|test| (*test, None));
+    plain.chain(protection)
 }
 
 /// Runs the tests of a suite, or all; returns 0 if all passed, 1 if one failed, 2 for a suite that does not exist.
 pub fn run(suite: Option<&str>) -> i32 {
-    let chosen = || tests().filter(|test| suite.is_none_or(|suite| suite == test.suite));
+    let chosen = || tests().filter(|(test, _)| suite.is_none_or(|suite| suite == test.suite));
     let count = chosen().count();
     if count == 0 {
         println!(
@@ -43,21 +65,23 @@ pub fn run(suite: Option<&str>) -> i32 {
     }
     println!("KTAP version 1");
     println!("1..{count}");
-    let mut failed = 0;
-    for (number, test) in (1..).zip(chosen()) {
-        let outcome = match (test.run)() {
-            Ok(text) => Outcome::Pass(text),
-            Err(text) => Outcome::Fail(text),
-        };
-        match outcome {
-            Outcome::Pass(text) => println!("ok {number} - {}: {} # {text}", test.suite, test.name),
+    let (mut failed, mut skipped) = (0, 0);
+    for (number, (test, reason)) in (1..).zip(chosen()) {
+        let Test { suite, name, .. } = test;
+        match reason.map_or_else(|| test.outcome(), Outcome::Skip) {
+            Outcome::Pass(text) => println!("ok {number} - {suite}: {name} # {text}"),
             Outcome::Fail(text) => {
                 failed += 1;
-                println!("not ok {number} - {}: {} # {text}", test.suite, test.name);
+                println!("not ok {number} - {suite}: {name} # {text}");
+            }
+            Outcome::Skip(reason) => {
+                skipped += 1;
+                println!("ok {number} - {suite}: {name} # SKIP {reason}");
             }
         }
     }
-    println!("# pass:{} fail:{failed} skip:0 total:{count}", count - failed);
+    let passed = count - failed - skipped;
+    println!("# pass:{passed} fail:{failed} skip:{skipped} total:{count}");
     i32::from(failed > 0)
 }
 

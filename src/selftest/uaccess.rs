@@ -4,7 +4,8 @@
 use super::Test;
 use super::sandbox::{AREA, EDGE, POISON, Sandbox, range};
 use crate::addr::{TASK_SIZE, UserAddr};
-use crate::arch::CACHE_LINE;
+use crate::arch::ppc::provoke;
+use crate::arch::{CACHE_LINE, window};
 use crate::check;
 use crate::errno::Errno;
 use crate::policy::Fast;
@@ -62,6 +63,11 @@ pub(super) static TESTS: &[Test] = &[
         suite: "uaccess",
         name: "strncpy_from_user",
         run: strings,
+    },
+    Test {
+        suite: "uaccess",
+        name: "window closes after a fault inside it",
+        run: window_after_fault,
     },
 ];
 
@@ -369,4 +375,21 @@ fn strings() -> Result<String, String> {
         "kernel addresses"
     );
     Ok("9 cases".into())
+}
+
+// U-070
+fn window_after_fault() -> Result<String, String> {
+    let _sandbox = Sandbox::new()?;
+    for length in 1..64 {
+        check!(
+            clear_user::<Fast>(&range(EDGE, length)).bytes() == length,
+            "clear of {length} bytes"
+        );
+        check!(!window::is_open(), "window is open after a fault");
+    }
+    check!(
+        provoke::load(AREA).is_err(),
+        "a load with the window closed was not stopped"
+    );
+    Ok("63 faults".into())
 }

@@ -8,7 +8,7 @@ use crate::console;
 use crate::console::line::{self, Line};
 use crate::initrd::{self, Entry};
 use crate::measure::clock::{self, to_time};
-use crate::{board, fs, mm, print, println, selftest, syscall, task, uaccess};
+use crate::{board, fs, lkdtm, mm, print, println, selftest, syscall, task, uaccess};
 use alloc::vec::Vec;
 use core::cell::Cell;
 
@@ -26,7 +26,7 @@ pub(super) struct Command {
     pub(super) run: fn(&[&str]) -> i32,
 }
 
-static COMMANDS: [Command; 10] = [
+static COMMANDS: &[Command] = &[
     Command {
         name: "help",
         usage: "",
@@ -44,6 +44,12 @@ static COMMANDS: [Command; 10] = [
         usage: "[SUITE]",
         help: "check the user-access core, print KTAP",
         run: selftest,
+    },
+    Command {
+        name: "lkdtm",
+        usage: "[NAME [fatal]]",
+        help: "do what a kernel must not do; alone: list the names",
+        run: provoke,
     },
     Command {
         name: "preset",
@@ -72,7 +78,7 @@ static COMMANDS: [Command; 10] = [
     Command {
         name: "status",
         usage: "",
-        help: "last command, memory, window, descriptors, clock",
+        help: "last command, memory, window, limit, descriptors, clock",
         run: status,
     },
     Command {
@@ -258,6 +264,18 @@ fn selftest(words: &[&str]) -> i32 {
     }
 }
 
+fn provoke(words: &[&str]) -> i32 {
+    match words {
+        [] => {
+            lkdtm::list();
+            0
+        }
+        [name] => lkdtm::run(name, false),
+        [name, "fatal"] => lkdtm::run(name, true),
+        _ => usage("lkdtm"),
+    }
+}
+
 fn preset(words: &[&str]) -> i32 {
     match words {
         [] => {
@@ -313,6 +331,14 @@ fn status(_: &[&str]) -> i32 {
             "open"
         } else {
             "closed"
+        }
+    );
+    println!(
+        "limit     {}",
+        if uaccess::limit::uaccess_kernel() {
+            "kernel"
+        } else {
+            "user"
         }
     );
     println!(

@@ -17,11 +17,21 @@ const AT_FDCWD: u32 = -100i32 as u32;
 /// Most entries of an iovec array (`UIO_MAXIOV`).
 const IOV_MAX: u32 = 1024;
 
+/// [`fs::vfs_read`]; Ctrl-C while it waits ends the program, which has no handler that could want to know.
+#[inline(always)]
+fn read_or_end<P: Policy>(file: &OpenFile, buffer: u32, count: u32, position: &Cell<u64>) -> Result<u32, Errno> {
+    let outcome = fs::vfs_read::<P>(file, buffer, count, position);
+    if outcome == Err(Errno::EINTR) {
+        task::exit(task::ending::INTERRUPT);
+    }
+    outcome
+}
+
 pub(super) extern "C" fn sys_read<P: Policy>(fd: u32, buffer: u32, count: u32, _: u32, _: u32, _: u32) -> i32 {
     enter::<P>();
     let read = || {
         let file = task::current().files.fdget(fd)?;
-        fs::vfs_read::<P>(file, buffer, count, file.position())
+        read_or_end::<P>(file, buffer, count, file.position())
     };
     result(read())
 }
@@ -113,7 +123,7 @@ pub(super) extern "C" fn sys_readv<P: Policy>(fd: u32, vector: u32, count: u32, 
         vector,
         count,
         OpenFile::may_read,
-        fs::vfs_read::<P>,
+        read_or_end::<P>,
     ))
 }
 

@@ -16,6 +16,7 @@ use crate::errno::Errno;
 use crate::policy::{
     AddressLimit, CopyMcBug, Debug, Fast, FastBytes, FastCheck64, FastNoKuap, FastSetFs, FastWords, Policy,
 };
+use crate::task;
 use crate::task::exec::{self, ExecError};
 use crate::uaccess::limit::{self, USER_DS};
 use core::cell::Cell;
@@ -73,6 +74,19 @@ const fn table<P: Policy>() -> Table {
     table
 }
 
+extern "C" fn sys_interrupted(_: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> i32 {
+    task::end_by_interrupt()
+}
+
+/// In force when Ctrl-C came during a system call: a program that makes long calls is hardly ever found outside them, and
+/// this costs nothing as long as nobody types it.
+static INTERRUPTED: Table = [sys_interrupted; SYSCALL_COUNT];
+
+/// Makes the running program's next system call its last.
+pub fn interrupt_program() {
+    set_syscall_table(&INTERRUPTED);
+}
+
 type RunProgram = fn(&'static str, &[u8], &[&str]) -> Result<i32, ExecError>;
 
 /// A policy with its table.
@@ -83,6 +97,8 @@ pub struct Preset {
     pub reason: &'static str,
     /// The values of its axes.
     pub axes: [&'static str; 6],
+    /// Whether it has an address limit that `set_fs` changes.
+    pub has_set_fs: bool,
     table: &'static Table,
     run: RunProgram,
 }
@@ -92,6 +108,7 @@ const fn preset<P: Policy>() -> Preset {
         name: P::NAME,
         reason: P::REASON,
         axes: P::AXES,
+        has_set_fs: <P::Limit as AddressLimit>::HAS_SET_FS,
         table: &const { table::<P>() },
         run: exec::run::<P>,
     }
@@ -129,5 +146,6 @@ pub fn choose(name: &str) -> Option<&'static Preset> {
 /// # Errors
 /// Why it did not start.
 pub fn run_program(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, ExecError> {
+    set_syscall_table(chosen().table);
     (chosen().run)(name, file, arguments)
 }

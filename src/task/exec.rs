@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 use super::elf::{ElfError, HEADER_SIZE, PF_R, PF_W, PF_X, Program};
-use super::{INTERRUPTED, RUNNING, current};
+use super::{RUNNING, current};
 use crate::addr::{PAGE_SIZE, TASK_SIZE};
 use crate::arch::mmu_types::Protection;
 use crate::arch::ppc::{accounting, user_context};
 use crate::arch::{CACHE_LINE, window};
+use crate::console;
 use crate::errno::Errno;
 use crate::fs::{node::Node, open_flags};
 use crate::measure::clock::TICK_HZ;
@@ -85,7 +86,8 @@ pub fn run<P: Policy>(name: &'static str, file: &[u8], arguments: &[&str]) -> Re
     }
     space.activate();
     *task.space.borrow_mut() = Some(space);
-    INTERRUPTED.store(false, Ordering::Relaxed);
+    // A Ctrl-C from before was not meant for this program.
+    console::take_interrupt();
     RUNNING.store(true, Ordering::Relaxed);
     if !P::Window::ENABLED {
         window::set_kuap(false);

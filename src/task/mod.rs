@@ -46,8 +46,6 @@ static CURRENT: Single<Task> = Single::new(Task {
     space: RefCell::new(None),
 });
 
-/// Whether Ctrl-C was typed while a program ran; set by the tick.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Whether user code is loaded and entered, so that the tick may look for Ctrl-C.
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
@@ -62,27 +60,22 @@ pub fn exit(status: i32) -> ! {
     user_context::end_program(status)
 }
 
-/// Whether Ctrl-C asks the program to end; long system calls look here.
-pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
-}
-
-/// The tick's share: sees Ctrl-C, and ends a program that computes in user mode. One that is in a system call ends at the
-/// next tick that finds it outside.
-pub fn tick(frame: &TrapFrame) {
+/// The tick's share: sees Ctrl-C, and ends a program that computes in user mode. Returns whether one is in a system call
+/// that must be its last.
+pub fn tick(frame: &TrapFrame) -> bool {
     if !RUNNING.load(Ordering::Relaxed) {
-        return;
+        return false;
     }
-    if console::poll() {
-        INTERRUPTED.store(true, Ordering::Relaxed);
-    }
-    if interrupted() && frame.from_user() {
+    console::poll();
+    if console::is_interrupted() && frame.from_user() {
         end_by_interrupt();
     }
+    console::is_interrupted()
 }
 
 /// Ends the program because of Ctrl-C.
 pub fn end_by_interrupt() -> ! {
+    console::take_interrupt();
     println!("^C");
     user_context::end_program(ending::INTERRUPT)
 }

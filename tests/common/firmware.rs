@@ -55,6 +55,7 @@ struct Vitals {
     frames_free: u32,
     frames: u32,
     window: String,
+    limit: String,
     descriptors: u32,
 }
 
@@ -108,8 +109,8 @@ impl Firmware {
             .unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Runs a command, then checks that the firmware is alive: user memory can be read into, the window is closed, no
-    /// descriptor and no memory is missing, nothing was printed that nobody asked for.
+    /// Runs a command, then checks that the firmware is alive: user memory can be read into, the window is closed, the
+    /// address limit that of user space, no descriptor and no memory is missing.
     pub fn run(&mut self, command: &str) -> Outcome {
         let output = self.type_command(command);
         let (status, vitals) = self.vitals();
@@ -152,14 +153,11 @@ impl Firmware {
             frames_free: number(frames[0]),
             frames: number(frames[2]),
             window: field("window").join(" "),
+            limit: field("limit").join(" "),
             descriptors: number(field("files")[0]),
         };
-        assert_eq!(
-            (vitals.window.as_str(), vitals.descriptors),
-            ("closed", 0),
-            "{}",
-            self.machine
-        );
+        let found = (vitals.window.as_str(), vitals.limit.as_str(), vitals.descriptors);
+        assert_eq!(found, ("closed", "user", 0), "{}", self.machine);
         (status, vitals)
     }
 

@@ -121,14 +121,17 @@ impl Session {
     /// `limit` passes or the machine ends first; the message shows the end of the console.
     pub fn expect(&mut self, text: &str, limit: Duration) -> Result<String, Error> {
         let deadline = Instant::now() + limit;
+        // Where a match that nobody saw yet may start.
+        let mut from = self.consumed;
         loop {
-            let fresh = &self.raw[self.consumed..];
+            let fresh = &self.raw[from..];
             if let Some(position) = fresh.windows(text.len()).position(|window| window == text.as_bytes()) {
-                let end = position + text.len();
-                let found = console_text(&fresh[..end]);
-                self.consumed += end;
+                let end = from + position + text.len();
+                let found = console_text(&self.raw[self.consumed..end]);
+                self.consumed = end;
                 return Ok(found);
             }
+            from = from.max((self.raw.len() + 1).saturating_sub(text.len()));
             match self
                 .output
                 .recv_timeout(deadline.saturating_duration_since(Instant::now()))

@@ -1,6 +1,7 @@
-//! Accesses that break a rule on purpose: what the selftests use to see that the rule holds.
+//! Accesses that break a rule on purpose: what shows that the rule holds.
 
 use super::user_context::{CaughtFault, catch};
+use core::arch::asm;
 
 /// Loads a word from `address` as the kernel, with whatever translation and window are in force.
 ///
@@ -41,6 +42,28 @@ pub unsafe fn call(address: u32) -> Result<(), CaughtFault> {
         // SAFETY: promised by the caller.
         let function: extern "C" fn() = unsafe { core::mem::transmute(address as usize) };
         function();
+    })
+}
+
+/// Executes a trap instruction as the kernel.
+///
+/// # Errors
+/// The fault; there always is one.
+pub fn trap() -> Result<(), CaughtFault> {
+    catch(|| {
+        // SAFETY: the exception changes nothing but the flow of control, which `catch` recovers.
+        unsafe { asm!("trap", options(nomem, nostack)) }
+    })
+}
+
+/// Executes the word 0 as the kernel, which is no instruction of any family.
+///
+/// # Errors
+/// The fault; there always is one.
+pub fn illegal() -> Result<(), CaughtFault> {
+    catch(|| {
+        // SAFETY: as in `trap`.
+        unsafe { asm!(".long 0", options(nomem, nostack)) }
     })
 }
 

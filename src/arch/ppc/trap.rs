@@ -18,6 +18,16 @@ pub enum Refusal {
     Protection,
 }
 
+impl Refusal {
+    /// Two words for reports.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Refusal::NotMapped => "not mapped",
+            Refusal::Protection => "access error",
+        }
+    }
+}
+
 /// A refused access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {

@@ -1,6 +1,7 @@
 //! Entering and leaving user mode, and recovering from a kernel fault that a test provokes.
 
 use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 unsafe extern "C" {
     fn enter_user(pc: u32, stack: u32) -> i32;
@@ -88,12 +89,20 @@ pub fn catch(mut f: impl FnMut()) -> Result<(), CaughtFault> {
     }
 }
 
+/// Whether faults inside [`catch`] are left to end the firmware.
+static ARE_FAULTS_FATAL: AtomicBool = AtomicBool::new(false);
+
+/// Makes [`catch`] recover faults (`false`, the state at start) or leave them to the report that ends the firmware.
+pub fn set_faults_fatal(are_fatal: bool) {
+    ARE_FAULTS_FATAL.store(are_fatal, Ordering::Relaxed);
+}
+
 /// Called by the trap handler for a kernel fault: if [`catch`] is armed, notes the fault and says where to resume.
 pub(super) fn take_catch(fault: CaughtFault) -> Option<*mut CatchBuffer> {
     // SAFETY: see `Armed`.
     let armed = unsafe { &mut *ARMED.0.get() };
     match armed {
-        Some((buffer, slot @ None)) => {
+        Some((buffer, slot @ None)) if !ARE_FAULTS_FATAL.load(Ordering::Relaxed) => {
             *slot = Some(fault);
             Some(*buffer)
         }

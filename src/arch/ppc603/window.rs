@@ -6,6 +6,7 @@
 
 use core::arch::asm;
 use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Segment value while the kernel runs: Ks = 1, Kp = 0, N = 1; the segment number goes into the VSID's upper half.
 pub const CLOSED: u32 = 0x5000_0000;
@@ -49,12 +50,16 @@ pub fn close() {
     unsafe { user_access_window.0.get().write_volatile(0) };
 }
 
+/// Whether the kernel is one without KUAP; its copies fault and are fixed up without a window.
+static IS_ALWAYS_OPEN: AtomicBool = AtomicBool::new(false);
+
 /// Makes user memory unreachable outside a window (the rule), or reachable always, for kernels without KUAP: what system
 /// calls set segment 1 to is patched. Not for use while a window is open.
 pub fn set_kuap(enabled: bool) {
     unsafe extern "C" {
         static kuap_patch_site: u32;
     }
+    IS_ALWAYS_OPEN.store(!enabled, Ordering::Relaxed);
     let value = if enabled { CLOSED } else { OPEN };
     write_segments(0, 7, value);
     // lis r10, value
@@ -70,7 +75,7 @@ pub fn is_open() -> bool {
 
 /// Whether the window word that a trap frame holds covers `address`, for a store or a load.
 pub fn covers(word: u32, address: u32, _store: bool) -> bool {
-    word != 0 && (word & 15..=word >> 4 & 15).contains(&(address >> 28))
+    IS_ALWAYS_OPEN.load(Ordering::Relaxed) || word != 0 && (word & 15..=word >> 4 & 15).contains(&(address >> 28))
 }
 
 #[inline(always)]
