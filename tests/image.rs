@@ -129,6 +129,70 @@ fn code_has_no_floating_point_and_no_vector_instruction() {
     }
 }
 
+/// The words of a section in entries of `N`.
+fn entries<const N: usize>(elf: &Elf, name: &str) -> Vec<[u32; N]> {
+    let section = elf.section(name).unwrap_or_else(|| panic!("no section {name}"));
+    let bytes = elf.section_bytes(section).expect("the section's bytes");
+    let words: Vec<u32> = bytes
+        .chunks_exact(4)
+        .map(|word| u32::from_be_bytes(word.try_into().expect("four bytes")))
+        .collect();
+    assert!(
+        !words.is_empty() && words.len().is_multiple_of(N),
+        "{name}: {} words",
+        words.len()
+    );
+    words
+        .chunks_exact(N)
+        .map(|entry| entry.try_into().expect("N words"))
+        .collect()
+}
+
+/// The instruction at a virtual address.
+fn instruction(elf: &Elf, address: u32) -> u32 {
+    let word = elf.segments.iter().find_map(|segment| {
+        let offset = address.checked_sub(segment.virtual_address)? as usize;
+        let bytes = elf.segment_bytes(segment).ok()?.get(offset..offset + 4)?;
+        Some(u32::from_be_bytes(bytes.try_into().ok()?))
+    });
+    word.unwrap_or_else(|| panic!("nothing at {address:#010x}"))
+}
+
+#[test]
+fn exception_tables_are_sorted_and_name_loads_where_machine_checks_are_survived() {
+    for image in images() {
+        let file = read(&image.elf());
+        let elf = Elf::parse(&file).expect("a good ELF file");
+        for name in [".ex_table", ".ex_table_nofault", ".ex_table_mc"] {
+            let table = entries::<2>(&elf, name);
+            assert!(
+                table.is_sorted_by(|a, b| a[0] < b[0]),
+                "{}: {name} is not sorted",
+                image.board
+            );
+        }
+        for [address, _] in entries::<2>(&elf, ".ex_table_mc") {
+            let word = instruction(&elf, address);
+            // lwz, lbz; on the 603 the trap that completes a load, and isync.
+            let is_load = matches!(word >> 26, 32 | 34);
+            let completes = word & 0xffe0_ffff == 0x0c00_0000 || word == 0x4c00_012c;
+            assert!(is_load || completes, "{}: {word:#010x} at {address:#010x}", image.board);
+        }
+    }
+}
+
+#[test]
+fn static_branches_are_linked_as_nops_with_targets_in_reach() {
+    for image in images() {
+        let file = read(&image.elf());
+        let elf = Elf::parse(&file).expect("a good ELF file");
+        for [code, target, _] in entries::<3>(&elf, ".jump_table") {
+            assert_eq!(instruction(&elf, code), 0x6000_0000, "{}: at {code:#010x}", image.board);
+            assert!(code.abs_diff(target) < 1 << 25, "{code:#010x} to {target:#010x}");
+        }
+    }
+}
+
 /// True for instructions on floating-point or vector registers: no other mnemonic of the architecture starts so.
 fn uses_other_registers(mnemonic: &str) -> bool {
     [
