@@ -10,19 +10,6 @@
 
 .section .head, "ax"
 
-# Moves r5 bytes from physical r3 to physical r4, words in ascending order. Clobbers r0, r3, r4, r5, CTR, CR0.
-head_move:
-	addi	%r5, %r5, 3
-	srwi.	%r5, %r5, 2
-	beqlr
-	mtctr	%r5
-	addi	%r3, %r3, -4
-	addi	%r4, %r4, -4
-1:	lwzu	%r0, 4(%r3)
-	stwu	%r0, 4(%r4)
-	bdnz	1b
-	blr
-
 FUNC head_entry
 	# Keep what the loader said: r3–r9 in r24–r30.
 	mr	%r24, %r3
@@ -32,22 +19,9 @@ FUNC head_entry
 	mr	%r28, %r7
 	mr	%r29, %r8
 	mr	%r30, %r9
-	bcl	20, 31, 1f
-1:	mflr	%r31
-	lis	%r10, (1b - {KERNEL_BASE})@ha
-	addi	%r10, %r10, (1b - {KERNEL_BASE})@l
-	subf	%r31, %r10, %r31
-
-	# Translation and interrupts off at the present place, r31 = physical start of the image.
-	lis	%r3, (2f - {KERNEL_BASE})@ha
-	addi	%r3, %r3, (2f - {KERNEL_BASE})@l
-	add	%r3, %r3, %r31
-	mtsrr0	%r3
-	li	%r4, {MSR_ME} | {MSR_RI}
-	mtsrr1	%r4
-	rfi
-
-2:	li	%r0, 0
+	HEAD_FIND_IMAGE
+	HEAD_REAL_MODE
+	li	%r0, 0
 	mtspr	{SPR_LCTRL1}, %r0
 	mtspr	{SPR_LCTRL2}, %r0
 	mfspr	%r3, {SPR_ICR}
@@ -59,15 +33,15 @@ FUNC head_entry
 	# then it is off and empty until translation can keep it away from devices.
 	mfspr	%r3, {SPR_DC_CST}
 	andis.	%r3, %r3, 0x8000
-	beq	4f
+	beq	2f
 	li	%r4, 16384 / 16
 	mtctr	%r4
 	mr	%r3, %r31
-3:	lwz	%r4, 0(%r3)
+1:	lwz	%r4, 0(%r3)
 	addi	%r3, %r3, 16
-	bdnz	3b
+	bdnz	1b
 	sync
-4:	lis	%r3, {CACHE_DISABLE_HIGH}
+2:	lis	%r3, {CACHE_DISABLE_HIGH}
 	mtspr	{SPR_DC_CST}, %r3
 	lis	%r3, {CACHE_UNLOCK_ALL_HIGH}
 	mtspr	{SPR_DC_CST}, %r3
@@ -80,45 +54,20 @@ FUNC head_entry
 	isync
 
 	cmpwi	%r31, 0
-	beq	5f
-	mr	%r3, %r31
-	li	%r4, 0
-	lis	%r5, __image_end@ha
-	addi	%r5, %r5, __image_end@l
-	bl	head_move
+	beq	3f
+	HEAD_MOVE_IMAGE
 	# The data cache is off, so the image is in memory; the instruction cache may have seen the old content.
 	lis	%r3, {CACHE_INVALIDATE_ALL_HIGH}
 	mtspr	{SPR_IC_CST}, %r3
 	sync
 	isync
-	lis	%r3, (5f - {KERNEL_BASE})@ha
-	addi	%r3, %r3, (5f - {KERNEL_BASE})@l
-	mtlr	%r3
-	blr
+	HEAD_GO_ON_AT_0
 
-5:	lis	%r3, {CACHE_ENABLE_HIGH}
+3:	lis	%r3, {CACHE_ENABLE_HIGH}
 	mtspr	{SPR_IC_CST}, %r3
 	isync
-	lis	%r3, __data_load@ha
-	addi	%r3, %r3, __data_load@l
-	lis	%r4, (__data_start - {KERNEL_BASE})@ha
-	addi	%r4, %r4, (__data_start - {KERNEL_BASE})@l
-	lis	%r5, (__data_end - {KERNEL_BASE})@ha
-	addi	%r5, %r5, (__data_end - {KERNEL_BASE})@l
-	subf	%r5, %r4, %r5
-	bl	head_move
-	lis	%r4, (__bss_start - {KERNEL_BASE} - 4)@ha
-	addi	%r4, %r4, (__bss_start - {KERNEL_BASE} - 4)@l
-	lis	%r5, (__bss_end - {KERNEL_BASE} - 4)@ha
-	addi	%r5, %r5, (__bss_end - {KERNEL_BASE} - 4)@l
-	subf	%r5, %r4, %r5
-	srwi	%r5, %r5, 2
-	mtctr	%r5
-	li	%r0, 0
-6:	stwu	%r0, 4(%r4)
-	bdnz	6b
-	lis	%r3, (head_arguments - {KERNEL_BASE})@ha
-	addi	%r3, %r3, (head_arguments - {KERNEL_BASE})@l
+	HEAD_INITIALIZE_VARIABLES
+	PHYSICAL %r3, head_arguments
 	stw	%r24, 0(%r3)
 	stw	%r25, 4(%r3)
 	stw	%r26, 8(%r3)
@@ -159,7 +108,7 @@ FUNC head_entry
 	li	%r8, 16
 	mtctr	%r8
 	li	%r8, 0
-7:	mtspr	{SPR_MD_CTR}, %r7
+4:	mtspr	{SPR_MD_CTR}, %r7
 	mtspr	{SPR_MD_EPN}, %r4
 	mtspr	{SPR_MD_TWC}, %r5
 	mtspr	{SPR_MD_RPN}, %r6
@@ -167,7 +116,7 @@ FUNC head_entry
 	addis	%r6, %r6, 0x80
 	or	%r7, %r3, %r8
 	addi	%r8, %r8, 0x100
-	bdnz	7b
+	bdnz	4b
 	ori	%r7, %r3, {CTR_INDEX_30}
 	mtspr	{SPR_MD_CTR}, %r7
 	lis	%r4, {IMMR_VIRTUAL_HIGH} - 0x10000
@@ -185,20 +134,9 @@ FUNC head_entry
 	mtspr	{SPR_DC_CST}, %r3
 	isync
 
-	lis	%r1, (__kernel_stack_top - 16)@ha
-	addi	%r1, %r1, (__kernel_stack_top - 16)@l
-	lis	%r3, (__kernel_stack_top - {KERNEL_BASE} - 16)@ha
-	addi	%r3, %r3, (__kernel_stack_top - {KERNEL_BASE} - 16)@l
-	stw	%r0, 0(%r3)
-	mtsprg	2, %r1
 	li	%r3, {DAR_TAG}
 	mtdar	%r3
-	lis	%r3, kernel_main@ha
-	addi	%r3, %r3, kernel_main@l
-	mtsrr0	%r3
-	li	%r4, {MSR_KERNEL}
-	mtsrr1	%r4
-	rfi
+	HEAD_ENTER_KERNEL
 END head_entry
 
 	.section .bss, "aw", @nobits

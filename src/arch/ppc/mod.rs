@@ -58,3 +58,61 @@ pub mod msr {
     /// User mode.
     pub const USER: u32 = KERNEL_INTERRUPTIBLE | PR;
 }
+
+/// Assembles a family: the common files, its own `vectors.s`, the heads of its boards, as one unit, so that macros and
+/// constants have one home. Every file sees the constants listed here and those that the family adds.
+///
+/// Paths are those of a family's `mod.rs`, in which this is used; that module has `CACHE_LINE` and `window::CLOSED`.
+macro_rules! assemble {
+    ([$($head:literal),+], $($name:ident = $value:expr),+ $(,)?) => {
+        core::arch::global_asm!(
+            include_str!("../ppc/macros.s"),
+            include_str!("vectors.s"),
+            include_str!("../ppc/trap.s"),
+            include_str!("../ppc/uaccess.s"),
+            include_str!("../ppc/copy_mc.s"),
+            include_str!("../../../boot/head_common.s"),
+            $(include_str!($head),)+
+            KERNEL_BASE = const $crate::addr::KERNEL_BASE,
+            KERNEL_BASE_HIGH = const $crate::addr::KERNEL_BASE >> 16,
+            TO_PHYSICAL = const 0x4000,
+            TO_VIRTUAL = const -0x4000,
+            LINE = const CACHE_LINE,
+            LINE_SHIFT = const CACHE_LINE.trailing_zeros(),
+            FRAME_SIZE = const $crate::arch::ppc::frame::FRAME_SIZE,
+            FRAME_GPR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, gpr),
+            FRAME_NIP = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, nip),
+            FRAME_MSR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, msr),
+            FRAME_LR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, lr),
+            FRAME_CTR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, ctr),
+            FRAME_XER = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, xer),
+            FRAME_CR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, cr),
+            FRAME_DAR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, dar),
+            FRAME_DSISR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, dsisr),
+            FRAME_VECTOR = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, vector),
+            FRAME_WINDOW = const core::mem::offset_of!($crate::arch::ppc::frame::TrapFrame, window),
+            SYSCALL_SIZE = const $crate::arch::ppc::frame::SYSCALL_SIZE,
+            SYSCALL_R1 = const core::mem::offset_of!($crate::arch::ppc::frame::SyscallFrame, r1),
+            SYSCALL_NIP = const core::mem::offset_of!($crate::arch::ppc::frame::SyscallFrame, nip),
+            SYSCALL_CR = const core::mem::offset_of!($crate::arch::ppc::frame::SyscallFrame, cr),
+            SYSCALL_LR = const core::mem::offset_of!($crate::arch::ppc::frame::SyscallFrame, lr),
+            SYSCALL_COUNT = const $crate::arch::ppc::SYSCALL_COUNT,
+            ACCOUNT_USER = const core::mem::offset_of!($crate::arch::ppc::accounting::State, user),
+            ACCOUNT_CALLS = const core::mem::offset_of!($crate::arch::ppc::accounting::State, calls),
+            MAX_ERRNO = const $crate::errno::Errno::MAX,
+            ENOSYS = const $crate::errno::Errno::ENOSYS.raw(),
+            MSR_PR = const $crate::arch::ppc::msr::PR,
+            MSR_ME = const $crate::arch::ppc::msr::ME,
+            MSR_RI = const $crate::arch::ppc::msr::RI,
+            MSR_KERNEL = const $crate::arch::ppc::msr::KERNEL,
+            MSR_KERNEL_UNRECOVERABLE = const $crate::arch::ppc::msr::KERNEL_UNRECOVERABLE,
+            MSR_KERNEL_INTERRUPTIBLE = const $crate::arch::ppc::msr::KERNEL_INTERRUPTIBLE,
+            MSR_USER = const $crate::arch::ppc::msr::USER,
+            // The low halves are negative as immediates; all upper bits are 0.
+            MSR_USER_HIGH_ADJUSTED = const 1,
+            MSR_KERNEL_HIGH_ADJUSTED = const 1,
+            $($name = const $value,)+
+        );
+    };
+}
+pub(super) use assemble;

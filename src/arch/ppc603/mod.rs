@@ -1,17 +1,15 @@
 //! The 603 family: segments, BATs, software TLB reload; also 750 and 7400 with their hardware walk.
 //!
 //! Assembly: `vectors.s` (vectors, TLB miss, segment macros) here, `trap.s` and `uaccess.s` in the common part, the head of
-//! the board. All of it is one unit so that macros and constants have one home.
+//! the board.
 
 pub mod mmu;
 pub mod window;
 
-use super::ppc::frame::{FRAME_SIZE, SYSCALL_SIZE, SyscallFrame, TrapFrame};
+use super::ppc::assemble;
+use super::ppc::frame::TrapFrame;
+use super::ppc::msr;
 use super::ppc::trap::{Access, Cause, Refusal};
-use super::ppc::{SYSCALL_COUNT, accounting, msr};
-use crate::addr::KERNEL_BASE;
-use crate::errno::Errno;
-use core::arch::global_asm;
 use core::mem::offset_of;
 
 /// Bytes of a cache block, what `dcbz` clears (603e user's manual, chapter 3).
@@ -71,81 +69,38 @@ pub fn describe_machine_check(frame: &TrapFrame) -> (&'static str, Option<u32>) 
     (reason, None)
 }
 
-global_asm!(
-    include_str!("../ppc/macros.s"),
-    include_str!("vectors.s"),
-    include_str!("../ppc/trap.s"),
-    include_str!("../ppc/uaccess.s"),
-    include_str!("../ppc/copy_mc.s"),
-    include_str!("../../../boot/head_g3beige.s"),
-    KERNEL_BASE = const KERNEL_BASE,
-    KERNEL_BASE_HIGH = const KERNEL_BASE >> 16,
-    TO_PHYSICAL = const 0x4000,
-    TO_VIRTUAL = const -0x4000,
-    LINE = const CACHE_LINE,
-    LINE_SHIFT = const CACHE_LINE.trailing_zeros(),
-    FRAME_SIZE = const FRAME_SIZE,
-    FRAME_GPR = const offset_of!(TrapFrame, gpr),
-    FRAME_NIP = const offset_of!(TrapFrame, nip),
-    FRAME_MSR = const offset_of!(TrapFrame, msr),
-    FRAME_LR = const offset_of!(TrapFrame, lr),
-    FRAME_CTR = const offset_of!(TrapFrame, ctr),
-    FRAME_XER = const offset_of!(TrapFrame, xer),
-    FRAME_CR = const offset_of!(TrapFrame, cr),
-    FRAME_DAR = const offset_of!(TrapFrame, dar),
-    FRAME_DSISR = const offset_of!(TrapFrame, dsisr),
-    FRAME_VECTOR = const offset_of!(TrapFrame, vector),
-    FRAME_WINDOW = const offset_of!(TrapFrame, window),
-    SYSCALL_SIZE = const SYSCALL_SIZE,
-    SYSCALL_R1 = const offset_of!(SyscallFrame, r1),
-    SYSCALL_NIP = const offset_of!(SyscallFrame, nip),
-    SYSCALL_CR = const offset_of!(SyscallFrame, cr),
-    SYSCALL_LR = const offset_of!(SyscallFrame, lr),
-    SYSCALL_COUNT = const SYSCALL_COUNT,
-    ACCOUNT_USER = const offset_of!(accounting::State, user),
-    ACCOUNT_CALLS = const offset_of!(accounting::State, calls),
-    MAX_ERRNO = const Errno::MAX,
-    ENOSYS = const Errno::ENOSYS.raw(),
-    MSR_PR = const msr::PR,
-    MSR_ME = const msr::ME,
-    MSR_RI = const msr::RI,
-    MSR_IP = const msr::IP,
-    MSR_KERNEL = const msr::KERNEL,
-    MSR_KERNEL_UNRECOVERABLE = const msr::KERNEL_UNRECOVERABLE,
-    MSR_KERNEL_INTERRUPTIBLE = const msr::KERNEL_INTERRUPTIBLE,
-    MSR_USER = const msr::USER,
-    // The low halves are negative as immediates; all upper bits are 0.
-    MSR_USER_HIGH_ADJUSTED = const 1,
-    MSR_KERNEL_HIGH_ADJUSTED = const 1,
-    SEGMENT1_KERNEL_HIGH = const window::CLOSED >> 16 | 1,
-    SEGMENT1_USER_HIGH = const window::USER_EXECUTABLE >> 16 | 1,
-    SEGMENT_CLOSED_HIGH = const window::CLOSED >> 16,
-    SEGMENT_OPEN_HIGH = const window::OPEN >> 16,
-    SEGMENT_NOBODY_HIGH = const mmu::SEGMENT_NOBODY >> 16,
-    SEGMENT_KERNEL_HIGH = const mmu::SEGMENT_KERNEL >> 16,
-    SPR_DMISS = const 976,
-    SPR_IMISS = const 980,
-    SPR_RPA = const 982,
-    L1_LINEAR = const mmu::L1_LINEAR,
-    PTE_LINEAR = const mmu::PTE_LINEAR,
-    PTE_PRESENT = const mmu::PTE_PRESENT,
-    PTE_EXECUTE = const mmu::PTE_EXECUTE,
-    DSISR_NOT_FOUND = const DSISR_NOT_FOUND,
-    SRR1_NOT_FOUND = const SRR1_NOT_FOUND,
-    SRR1_NO_EXECUTE = const SRR1_NO_EXECUTE,
-    HASH_TABLE = const offset_of!(mmu::HashState, table),
-    HASH_SLOT = const offset_of!(mmu::HashState, slot),
-    HASH_CR = const offset_of!(mmu::HashState, cr),
-    HASH_R3 = const offset_of!(mmu::HashState, saved),
-    HASH_R4 = const offset_of!(mmu::HashState, saved) + 4,
-    HASH_R5 = const offset_of!(mmu::HashState, saved) + 8,
-    HASH_R6 = const offset_of!(mmu::HashState, saved) + 12,
-    HASH_R7 = const offset_of!(mmu::HashState, saved) + 16,
-    BAT_RAM_LOWER = const mmu::BAT_RAM_LOWER,
-    BAT_READ_ONLY_LOWER = const mmu::BAT_READ_ONLY_LOWER,
-    BAT_DEVICE_LOWER = const mmu::BAT_DEVICE_LOWER,
-    BAT_512K = const mmu::BAT_512K,
-    BAT_256M = const mmu::BAT_256M,
-    BAT_SUPERVISOR = const mmu::BAT_SUPERVISOR,
-    DEVICE_BASE_HIGH = const mmu::DEVICE_BASE >> 16,
+assemble!(
+    ["../../../boot/head_g3beige.s"],
+    MSR_IP = msr::IP,
+    SEGMENT1_KERNEL_HIGH = window::CLOSED >> 16 | 1,
+    SEGMENT1_USER_HIGH = window::USER_EXECUTABLE >> 16 | 1,
+    SEGMENT_CLOSED_HIGH = window::CLOSED >> 16,
+    SEGMENT_OPEN_HIGH = window::OPEN >> 16,
+    SEGMENT_NOBODY_HIGH = mmu::SEGMENT_NOBODY >> 16,
+    SEGMENT_KERNEL_HIGH = mmu::SEGMENT_KERNEL >> 16,
+    SPR_DMISS = 976,
+    SPR_IMISS = 980,
+    SPR_RPA = 982,
+    L1_LINEAR = mmu::L1_LINEAR,
+    PTE_LINEAR = mmu::PTE_LINEAR,
+    PTE_PRESENT = mmu::PTE_PRESENT,
+    PTE_EXECUTE = mmu::PTE_EXECUTE,
+    DSISR_NOT_FOUND = DSISR_NOT_FOUND,
+    SRR1_NOT_FOUND = SRR1_NOT_FOUND,
+    SRR1_NO_EXECUTE = SRR1_NO_EXECUTE,
+    HASH_TABLE = offset_of!(mmu::HashState, table),
+    HASH_SLOT = offset_of!(mmu::HashState, slot),
+    HASH_CR = offset_of!(mmu::HashState, cr),
+    HASH_R3 = offset_of!(mmu::HashState, saved),
+    HASH_R4 = offset_of!(mmu::HashState, saved) + 4,
+    HASH_R5 = offset_of!(mmu::HashState, saved) + 8,
+    HASH_R6 = offset_of!(mmu::HashState, saved) + 12,
+    HASH_R7 = offset_of!(mmu::HashState, saved) + 16,
+    BAT_RAM_LOWER = mmu::BAT_RAM_LOWER,
+    BAT_READ_ONLY_LOWER = mmu::BAT_READ_ONLY_LOWER,
+    BAT_DEVICE_LOWER = mmu::BAT_DEVICE_LOWER,
+    BAT_512K = mmu::BAT_512K,
+    BAT_256M = mmu::BAT_256M,
+    BAT_SUPERVISOR = mmu::BAT_SUPERVISOR,
+    DEVICE_BASE_HIGH = mmu::DEVICE_BASE >> 16,
 );
