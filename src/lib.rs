@@ -15,6 +15,7 @@
 //!
 //! `user` is the other side of the system call: the runtime and the portable logic of the user programs in `src/bin`.
 #![no_std]
+#![cfg_attr(all(target_arch = "powerpc", feature = "user"), feature(asm_goto_with_outputs))]
 
 extern crate alloc;
 #[cfg(test)]

@@ -69,10 +69,12 @@
 # registers by then.
 	.org 0xc00
 	mfsrr0	%r11
+	.global	syscall_entry_site
+syscall_entry_site:
 	lis	%r9, transfer_to_syscall@ha
+	addi	%r9, %r9, transfer_to_syscall@l
 	lis	%r12, {MSR_KERNEL_HIGH_ADJUSTED}
 	mr	%r10, %r1
-	addi	%r9, %r9, transfer_to_syscall@l
 	addi	%r12, %r12, {MSR_KERNEL_INTERRUPTIBLE} - 0x10000
 	mfsprg	%r1, 2
 	mtsrr0	%r9

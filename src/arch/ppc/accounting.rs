@@ -1,11 +1,11 @@
 //! Processor time, user and system.
 //!
-//! Exact: each stretch of user mode adds the time base at its end to user time and subtracts it at its beginning; two
-//! patched instructions of the system call path do it, traps do it in Rust. System time is what is left of the whole, so
-//! that the two add up. By ticks: each tick gives its whole period to the mode it hits, and the system call path has two
-//! `nop`s instead.
+//! Exact: each stretch of user mode adds the time base at its end to user time and subtracts it at its beginning; the
+//! system call path does it in assembly, traps do it in Rust. System time is what is left of the whole, so that the two
+//! add up. By ticks: each tick gives its whole period to the mode it hits, and a system call path without the additions
+//! is in force.
 
-use super::{TrapFrame, spr};
+use super::{SyscallPath, TrapFrame, set_syscall_path, spr};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// What the entry code counts, modulo 2^32; every tick carries it to 64 bits.
@@ -68,34 +68,19 @@ pub fn is_exact() -> bool {
     EXACT.load(Relaxed)
 }
 
-/// Puts a branch to `target`, or a `nop`, at a patch site.
-fn patch(site: usize, target: Option<usize>) {
-    const NOP: u32 = 0x6000_0000;
-    let instruction = target.map_or(NOP, |target| {
-        0x4800_0000 | target.wrapping_sub(site) as u32 & 0x03ff_fffc
-    });
-    crate::arch::mmu::patch_instruction(site, instruction);
-}
-
 unsafe extern "C" {
-    static accounting_entry_site: u32;
-    static accounting_exit_site: u32;
-    static account_syscall_entry: u32;
-    static count_syscall_entry: u32;
-    static account_syscall_exit: u32;
-    static transfer_to_syscall: u32;
-    static enter_user: u32;
+    static syscall_path_start: u32;
+    static syscall_path_end: u32;
 }
 
 /// Chooses exact accounting or accounting by ticks; what was counted stays. In kernel mode with no program loaded.
 pub fn set_exact(exact: bool) {
     settle();
-    let (entry, exit) = (
-        (&raw const account_syscall_entry).addr(),
-        (&raw const account_syscall_exit).addr(),
-    );
-    patch((&raw const accounting_entry_site).addr(), exact.then_some(entry));
-    patch((&raw const accounting_exit_site).addr(), exact.then_some(exit));
+    set_syscall_path(if exact {
+        SyscallPath::Exact
+    } else {
+        SyscallPath::ByTicks
+    });
     EXACT.store(exact, Relaxed);
 }
 
@@ -103,10 +88,7 @@ pub fn set_exact(exact: bool) {
 pub fn with_calls_counted<R>(f: impl FnOnce() -> R) -> R {
     let exact = is_exact();
     set_exact(true);
-    patch(
-        (&raw const accounting_entry_site).addr(),
-        Some((&raw const count_syscall_entry).addr()),
-    );
+    set_syscall_path(SyscallPath::Counted);
     let result = f();
     set_exact(exact);
     result
@@ -121,7 +103,7 @@ pub fn tick(frame: &TrapFrame, period: u32) {
         SETTLED.store(spr::mftb_lower(), Relaxed);
         return;
     }
-    let entry_code = (&raw const transfer_to_syscall).addr() as u32..(&raw const enter_user).addr() as u32;
+    let entry_code = (&raw const syscall_path_start).addr() as u32..(&raw const syscall_path_end).addr() as u32;
     if frame.from_user() || !entry_code.contains(&frame.nip) {
         settle();
     }

@@ -19,17 +19,59 @@ pub const SYSCALL_COUNT: usize = 404;
 /// A system call as the entry code calls it: r3–r8 in, a count or a negative error number out.
 pub type SyscallEntry = extern "C" fn(u32, u32, u32, u32, u32, u32) -> i32;
 
+unsafe extern "C" {
+    static syscall_entry_site: [u32; 2];
+    static transfer_to_syscall: u32;
+    static transfer_to_syscall_by_ticks: u32;
+    static transfer_to_syscall_counted: u32;
+    static syscall_table_site: [u32; 2];
+    static syscall_table_site_by_ticks: [u32; 2];
+    static syscall_table_site_counted: [u32; 2];
+}
+
 /// Makes `table` the system call table from the next system call on, by patching its address into the entry code.
 pub fn set_syscall_table(table: &'static [SyscallEntry; SYSCALL_COUNT]) {
-    unsafe extern "C" {
-        static syscall_table_patch_site: [u32; 2];
-    }
     let address = table.as_ptr().addr() as u32;
-    let site = (&raw const syscall_table_patch_site).addr();
-    // addis r12, r12, high adjusted; lwz r12, low(r12)
-    let high = address.wrapping_add(0x8000) >> 16;
-    super::mmu::patch_instruction(site, 0x3d8c_0000 | high);
-    super::mmu::patch_instruction(site + 4, 0x818c_0000 | address & 0xffff);
+    for site in [
+        &raw const syscall_table_site,
+        &raw const syscall_table_site_by_ticks,
+        &raw const syscall_table_site_counted,
+    ] {
+        // addis r12, r12, high adjusted; lwz r12, low(r12)
+        patch_address(site.addr(), [0x3d8c_0000, 0x818c_0000], address);
+    }
+}
+
+/// The system call paths of trap.s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SyscallPath {
+    /// Keeps no times: the tick does.
+    ByTicks,
+    /// Keeps exact times.
+    Exact,
+    /// Keeps exact times and counts the calls.
+    Counted,
+}
+
+/// Chooses the path of the next system call, by patching its address into the vector.
+fn set_syscall_path(path: SyscallPath) {
+    let entry = match path {
+        SyscallPath::ByTicks => &raw const transfer_to_syscall_by_ticks,
+        SyscallPath::Exact => &raw const transfer_to_syscall,
+        SyscallPath::Counted => &raw const transfer_to_syscall_counted,
+    };
+    // lis r9, high adjusted; addi r9, r9, low
+    patch_address(
+        (&raw const syscall_entry_site).addr(),
+        [0x3d20_0000, 0x3929_0000],
+        entry.addr() as u32,
+    );
+}
+
+/// Puts the two halves of an address into two instructions, of which the second adds its half as a signed number.
+fn patch_address(site: usize, [first, second]: [u32; 2], address: u32) {
+    super::mmu::patch_instruction(site, first | address.wrapping_add(0x8000) >> 16);
+    super::mmu::patch_instruction(site + 4, second | address & 0xffff);
 }
 
 /// MSR bits (Programming Environments Manual, chapter 2).

@@ -109,88 +109,95 @@ END trap_virtual
 # The MSR of user code is always the same, so it is not kept.
 # As the Linux ABI has it, r0, r4–r12, CTR and XER are not preserved; all else is: r13–r31 by the callee's own
 # convention. Result in r3; CR0[SO] set and r3 = errno on failure.
-# The table's address is in two instructions, which set_syscall_table patches. Loads stand apart from their uses.
-FUNC transfer_to_syscall
-	mfcr	%r9
-	slwi	%r12, %r0, 2
+# The table's address is in two instructions, which set_syscall_table patches.
+#
+# There are three of it, and accounting.rs patches the address of one into the vector: by ticks, with exact times (user
+# time gains the time base at the end of a stretch of user mode and loses it at the beginning), and with calls counted
+# besides. Loads, and the time base, stand apart from their uses.
+.macro SYSCALL_PATH suffix, exact, counted
+FUNC transfer_to_syscall\suffix
 	stw	%r10, {SYSCALL_R1}(%r1)
-	cmplwi	%r0, {SYSCALL_COUNT}
-	stw	%r9, {SYSCALL_CR}(%r1)
+.if \exact
+	mftb	%r10
+.endif
+	mfcr	%r9
 	stw	%r11, {SYSCALL_NIP}(%r1)
-	.global accounting_entry_site
-accounting_entry_site:
-	nop
+.if \counted
+	lis	%r11, accounting_state@ha
+	lwz	%r12, (accounting_state + {ACCOUNT_CALLS})@l(%r11)
+	addi	%r12, %r12, 1
+	stw	%r12, (accounting_state + {ACCOUNT_CALLS})@l(%r11)
+.endif
+	stw	%r9, {SYSCALL_CR}(%r1)
+.if \exact
+	lis	%r11, accounting_state@ha
+	lwz	%r9, (accounting_state + {ACCOUNT_USER})@l(%r11)
+.endif
+	cmplwi	%r0, {SYSCALL_COUNT}
+	slwi	%r12, %r0, 2
+.if \exact
+	add	%r9, %r9, %r10
+	stw	%r9, (accounting_state + {ACCOUNT_USER})@l(%r11)
+.endif
 	bge	2f
-	.global syscall_table_patch_site
-syscall_table_patch_site:
+	.global syscall_table_site\suffix
+syscall_table_site\suffix:
 	addis	%r12, %r12, 0
 	lwz	%r12, 0(%r12)
 	mflr	%r9
 	mtctr	%r12
 	stw	%r9, {SYSCALL_LR}(%r1)
 	bctrl
-	.global ret_from_syscall
-ret_from_syscall:
-	.global accounting_exit_site
-accounting_exit_site:
-	nop
+END transfer_to_syscall\suffix
+FUNC ret_from_syscall\suffix
+.if \exact
+	mftb	%r10
+	lis	%r11, accounting_state@ha
+.endif
 	lwz	%r9, {SYSCALL_CR}(%r1)
 	cmpwi	%r3, 0
 	lwz	%r4, {SYSCALL_LR}(%r1)
 	rlwinm	%r9, %r9, 0, 4, 2
+.if \exact
+	lwz	%r5, (accounting_state + {ACCOUNT_USER})@l(%r11)
+.endif
 	blt	3f
-1:	lwz	%r11, {SYSCALL_NIP}(%r1)
+1:	lwz	%r6, {SYSCALL_NIP}(%r1)
+.if \exact
+	subf	%r5, %r10, %r5
+	stw	%r5, (accounting_state + {ACCOUNT_USER})@l(%r11)
+.endif
 	lis	%r12, {MSR_USER_HIGH_ADJUSTED}
-	SYSCALL_DISABLE_INTERRUPTS %r10
+	SYSCALL_DISABLE_INTERRUPTS %r7
 	addi	%r12, %r12, {MSR_USER} - 0x10000
 	lwz	%r1, {SYSCALL_R1}(%r1)
 	mtlr	%r4
 	mtcr	%r9
-	SYSCALL_TO_USER %r10
-	mtsrr0	%r11
+	SYSCALL_TO_USER %r7
+	mtsrr0	%r6
 	mtsrr1	%r12
 	rfi
 2:	mflr	%r9
 	stw	%r9, {SYSCALL_LR}(%r1)
 	li	%r3, -{ENOSYS}
-	b	ret_from_syscall
+	b	ret_from_syscall\suffix
 # Negative: an error number, unless it is a large result.
-3:	li	%r10, -{MAX_ERRNO}
-	cmplw	%r3, %r10
+3:	li	%r7, -{MAX_ERRNO}
+	cmplw	%r3, %r7
 	blt	1b
 	neg	%r3, %r3
 	oris	%r9, %r9, 0x1000
 	b	1b
-END transfer_to_syscall
-
-# What accounting.rs makes of the two sites: user time gains the time base at the end of a stretch of user mode and loses
-# it at the beginning. Clobber r9–r11; CR0 and the arguments are kept.
-.macro ACCOUNT combine
-	lis	%r10, accounting_state@ha
-	lwz	%r11, (accounting_state + {ACCOUNT_USER})@l(%r10)
-	mftb	%r9
-	\combine	%r11, %r9, %r11
-	stw	%r11, (accounting_state + {ACCOUNT_USER})@l(%r10)
+END ret_from_syscall\suffix
 .endm
 
-FUNC account_syscall_entry
-	ACCOUNT add
-	b	accounting_entry_site + 4
-END account_syscall_entry
-
-# The same, counting the calls.
-FUNC count_syscall_entry
-	ACCOUNT add
-	lwz	%r9, (accounting_state + {ACCOUNT_CALLS})@l(%r10)
-	addi	%r9, %r9, 1
-	stw	%r9, (accounting_state + {ACCOUNT_CALLS})@l(%r10)
-	b	accounting_entry_site + 4
-END count_syscall_entry
-
-FUNC account_syscall_exit
-	ACCOUNT subf
-	b	accounting_exit_site + 4
-END account_syscall_exit
+	.global	syscall_path_start
+syscall_path_start:
+SYSCALL_PATH , 1, 0
+SYSCALL_PATH _by_ticks, 0, 0
+SYSCALL_PATH _counted, 1, 1
+	.global	syscall_path_end
+syscall_path_end:
 
 # fn enter_user(pc: r3, stack: r4) -> i32: starts user code with all other registers zero. Returns when leave_user is
 # called, with its argument; r13–r31, CR and LR of the caller are kept on the kernel stack meanwhile.

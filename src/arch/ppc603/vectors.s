@@ -137,6 +137,8 @@ kuap_patch_site:
 	mtsr	1, %r10
 	mr	%r10, %r1
 	mfsprg	%r1, 2
+	.global	syscall_entry_site
+syscall_entry_site:
 	lis	%r9, transfer_to_syscall@ha
 	addi	%r9, %r9, transfer_to_syscall@l
 	lis	%r12, {MSR_KERNEL_HIGH_ADJUSTED}

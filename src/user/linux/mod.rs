@@ -69,14 +69,8 @@ macro_rules! system_call {
             // declared.
             unsafe {
                 asm!(
-                    // The way of an error is out of line, so that success takes no branch.
                     "sc",
-                    "bso 3f",
-                    "2:",
-                    ".subsection 1",
-                    "3: neg 3, 3",
-                    "b 2b",
-                    ".previous",
+                    "bso {error}",
                     inlateout("r0") number => _,
                     inlateout("r3") $first => result,
                     $(inlateout($register) $argument => _,)*
@@ -88,21 +82,14 @@ macro_rules! system_call {
                     lateout("cr0") _,
                     lateout("ctr") _,
                     lateout("xer") _,
+                    error = label { return Err(Errno(result.cast_signed())) },
                     options(nostack),
                 );
-            }
-            // The kernel keeps results above -4096 for errors (`MAX_ERRNO` in `include/linux/err.h`), so the sign tells
-            // all.
-            if result >= MAX_ERRNO.wrapping_neg() {
-                return Err(Errno(result.wrapping_neg().cast_signed()));
             }
             Ok(result)
         }
     };
 }
-
-/// The largest error number of the ABI (kernel `include/linux/err.h`).
-const MAX_ERRNO: u32 = 4095;
 
 system_call!(syscall1(a), changes "r4" "r5" "r6" "r7" "r8");
 system_call!(syscall2(a, b = "r4"), changes "r5" "r6" "r7" "r8");
