@@ -75,6 +75,7 @@ impl Cpu {
         Ok(())
     }
 
+    /// `lmw`: a string of whole words that ends with r31.
     pub(super) fn exec_load_multiple<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
@@ -82,22 +83,10 @@ impl Cpu {
     ) -> Result<(), Trap> {
         let address = self.ea_immediate(d);
         self.require_aligned(d, address)?;
-        let count = 32 - u32::from(d.d);
-        self.probe_range(Access::Load, address, 4 * count)?;
-        let mut values = [0; 32];
-        for step in 0..count {
-            let at = address.wrapping_add(4 * step);
-            values[step as usize] = self.read_data::<B, O, TIMED>(env, d.raw, at, Width::Word)?;
-            if TIMED {
-                self.next_access_timed();
-            }
-        }
-        for step in 0..count {
-            self.set(d.d + step as u8, values[step as usize]);
-        }
-        Ok(())
+        self.exec_load_string::<B, O, TIMED>(env, d, address, 4 * (32 - u32::from(d.d)))
     }
 
+    /// `stmw`, likewise.
     pub(super) fn exec_store_multiple<B: Bus, O: Observer, const TIMED: bool>(
         &mut self,
         env: &mut Env<'_, B, O>,
@@ -105,17 +94,7 @@ impl Cpu {
     ) -> Result<(), Trap> {
         let address = self.ea_immediate(d);
         self.require_aligned(d, address)?;
-        let count = 32 - u32::from(d.d);
-        self.probe_range(Access::Store, address, 4 * count)?;
-        for step in 0..count {
-            let at = address.wrapping_add(4 * step);
-            let value = self.get(d.d + step as u8);
-            self.write_data::<B, O, TIMED>(env, d.raw, at, Width::Word, value)?;
-            if TIMED {
-                self.next_access_timed();
-            }
-        }
-        Ok(())
+        self.exec_store_string::<B, O, TIMED>(env, d, address, 4 * (32 - u32::from(d.d)))
     }
 
     /// `lswi` and `lswx`: registers fill from the left, wrap from r31 to r0, and the last is padded with zero bytes.
