@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Arrows point down only. Everything above `arch` and `board` is portable and runs its unit tests on the host. Unsafe
-//! code is allowed in `arch`, `board`, `mm`, `uaccess::raw`, `task`, `user::linux` and `user::probe`; every other
-//! module forbids it.
+//! code is allowed in `arch`, `board`, `mm`, `uaccess::raw`, `task`, `user::linux`, `user::calls` and
+//! `user::probe`; every other module forbids it.
 //!
 //! `user` is the other side of the system call: the runtime and the portable logic of the user programs in `src/bin`.
 #![no_std]

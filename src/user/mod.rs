@@ -10,6 +10,7 @@
 //!   print  number        output and the size grammar that programs share
 //!   sys  errno           the seam: what a program asks of its system
 //!   linux                system calls, start stack, heap: the unsafe part (target builds with feature `user`)
+//!   calls                makes thousands of calls and prints their results, to compare systems; unsafe by trade as well
 //!   probe                does on purpose what programs must not do; unsafe by trade, on the target only
 //! ```
 //!
@@ -25,6 +26,8 @@ pub mod print;
 pub mod start;
 pub mod sys;
 
+#[cfg(all(target_arch = "powerpc", feature = "user"))]
+pub mod calls;
 #[cfg(test)]
 mod fake;
 #[cfg(all(target_arch = "powerpc", feature = "user"))]

@@ -23,12 +23,20 @@ pub mod number {
     pub const WRITE: u32 = 4;
     pub const OPEN: u32 = 5;
     pub const CLOSE: u32 = 6;
+    pub const CREAT: u32 = 8;
+    pub const UNLINK: u32 = 10;
     pub const LSEEK: u32 = 19;
     pub const GETPID: u32 = 20;
+    pub const DUP: u32 = 41;
+    pub const PIPE: u32 = 42;
     pub const TIMES: u32 = 43;
     pub const BRK: u32 = 45;
+    pub const IOCTL: u32 = 54;
+    pub const FCNTL: u32 = 55;
     pub const DUP2: u32 = 63;
     pub const GETPPID: u32 = 64;
+    pub const SETRLIMIT: u32 = 75;
+    pub const GETRUSAGE: u32 = 77;
     pub const GETTIMEOFDAY: u32 = 78;
     pub const MUNMAP: u32 = 91;
     pub const FSYNC: u32 = 118;
@@ -37,12 +45,35 @@ pub mod number {
     pub const LLSEEK: u32 = 140;
     pub const READV: u32 = 145;
     pub const WRITEV: u32 = 146;
+    pub const FDATASYNC: u32 = 148;
+    pub const POLL: u32 = 167;
+    pub const RT_SIGACTION: u32 = 173;
     pub const PREAD64: u32 = 179;
+    pub const PWRITE64: u32 = 180;
+    pub const UGETRLIMIT: u32 = 190;
     pub const MMAP2: u32 = 192;
+    pub const TRUNCATE64: u32 = 193;
     pub const FTRUNCATE64: u32 = 194;
+    pub const STAT64: u32 = 195;
+    pub const LSTAT64: u32 = 196;
+    pub const FSTAT64: u32 = 197;
+    pub const FCNTL64: u32 = 204;
+    pub const SENDFILE64: u32 = 226;
     pub const EXIT_GROUP: u32 = 234;
     pub const CLOCK_GETTIME: u32 = 246;
+    pub const CLOCK_GETRES: u32 = 247;
+    pub const SPLICE: u32 = 283;
+    pub const TEE: u32 = 284;
+    pub const VMSPLICE: u32 = 285;
     pub const OPENAT: u32 = 286;
+    pub const FSTATAT64: u32 = 291;
+    pub const UNLINKAT: u32 = 292;
+    pub const DUP3: u32 = 316;
+    pub const PIPE2: u32 = 317;
+    pub const PREADV: u32 = 320;
+    pub const PWRITEV: u32 = 321;
+    pub const PREADV2: u32 = 380;
+    pub const PWRITEV2: u32 = 381;
 }
 
 /// Clock number of `CLOCK_MONOTONIC` (kernel `include/uapi/linux/time.h`).
