@@ -30,6 +30,11 @@ impl Board {
     pub fn feature(self) -> String {
         format!("board-{}", self.name())
     }
+
+    /// Whether the firmware can start this board from its flash.
+    pub fn has_reset_image(self) -> bool {
+        self == Self::Mcr3000
+    }
 }
 
 impl fmt::Display for Board {

@@ -204,6 +204,15 @@ impl<'a> Elf<'a> {
         self.sections.iter().find(|section| section.name == name)
     }
 
+    /// The bytes of the section with this name.
+    ///
+    /// # Errors
+    /// There is none, or it lies outside the file.
+    pub fn named_section_bytes(&self, name: &str) -> Result<&'a [u8], Error> {
+        let section = self.section(name);
+        self.section_bytes(section.ok_or_else(|| Error::failed(format!("the ELF file has no section {name}")))?)
+    }
+
     /// The bytes of a section; empty for one that takes no room in the file.
     ///
     /// # Errors

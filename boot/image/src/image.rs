@@ -11,7 +11,7 @@ use crate::cargo::Build;
 use crate::elf::{Content, Elf};
 use crate::error::Error;
 use crate::testing::machines;
-use crate::{cpio, flat, symbols, uimage, workspace};
+use crate::{cpio, flash, flat, symbols, uimage, workspace};
 
 /// Name in the headers of the image formats that have one.
 const IMAGE_NAME: &str = concat!("zeronull ", env!("CARGO_PKG_VERSION"));
@@ -66,6 +66,8 @@ pub struct ImageOptions {
     pub stack_protector: StackProtector,
     /// Seed of the linker's section shuffle, not 0; `None` keeps the order of the link.
     pub shuffle: Option<u32>,
+    /// The kernel command line of the reset image, which boards that have one start with.
+    pub command_line: String,
 }
 
 impl ImageOptions {
@@ -75,6 +77,7 @@ impl ImageOptions {
             board,
             stack_protector: StackProtector::None,
             shuffle: None,
+            command_line: String::new(),
         }
     }
 
@@ -135,15 +138,19 @@ pub struct Image {
 }
 
 impl Image {
-    /// The names of the files in [`Image::directory`].
-    pub const FILES: [&str; 6] = [
-        "zeronull.elf",
-        "zeronull.bin",
-        "zeronull.uimage",
-        "zeronull.srec",
-        "zeronull.sym",
-        "initrd.cpio",
-    ];
+    /// The files in [`Image::directory`].
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut files = vec![
+            self.elf(),
+            self.bin(),
+            self.uimage(),
+            self.srec(),
+            self.sym(),
+            self.initrd(),
+        ];
+        files.extend(self.flash());
+        files
+    }
 
     /// The firmware as linked, with symbols and debug information.
     pub fn elf(&self) -> PathBuf {
@@ -168,6 +175,13 @@ impl Image {
     /// The list of text symbols.
     pub fn sym(&self) -> PathBuf {
         self.directory.join("zeronull.sym")
+    }
+
+    /// The content of the board's flash, with which it starts without a boot loader; `None` for a board without one.
+    pub fn flash(&self) -> Option<PathBuf> {
+        self.board
+            .has_reset_image()
+            .then(|| self.directory.join("zeronull.flash"))
     }
 
     /// The user programs.
@@ -204,6 +218,11 @@ pub fn build(options: &ImageOptions) -> Result<Image, Error> {
         &uimage::pack(&raw, IMAGE_NAME, load, elf.physical_entry()?, image_time()?),
     )?;
     write(&image.bin(), &raw)?;
+    if let Some(path) = image.flash() {
+        let reset = elf.named_section_bytes(flash::SECTION)?;
+        let content = flash::pack(reset, &raw, &programs, &options.command_line)?;
+        write(&path, &content)?;
+    }
     write(&image.srec(), flat::s_records(&elf, IMAGE_NAME)?.as_bytes())?;
     write(&image.sym(), symbols::listing(&symbols::text_symbols(&elf)?).as_bytes())?;
     write(&image.initrd(), &programs)?;
@@ -261,10 +280,7 @@ fn build_firmware(options: &ImageOptions, directory: &Path) -> Result<Vec<u8>, E
     };
     let elf = Elf::parse(&firmware)?;
     symbols::check_unmoved(&first_symbols, &symbols::text_symbols(&elf)?)?;
-    let section = elf
-        .section(symbols::SECTION)
-        .ok_or_else(|| Error::failed(format!("the firmware has no section {}", symbols::SECTION)))?;
-    if !elf.section_bytes(section)?.starts_with(&blob) {
+    if !elf.named_section_bytes(symbols::SECTION)?.starts_with(&blob) {
         return Err(Error::failed(format!(
             "section {} does not hold the symbol table",
             symbols::SECTION

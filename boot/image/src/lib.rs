@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`image`] | builds the firmware and the user programs and writes every file of an image |
 //! | [`cargo`], [`symbols`], [`demangle`] | the two links, and the symbol table that the second one takes in |
-//! | [`elf`], [`flat`], [`uimage`], [`cpio`] | the file formats |
+//! | [`elf`], [`flat`], [`uimage`], [`flash`], [`cpio`] | the file formats |
 //! | [`machine`], [`start`], [`session`] | machines that start an image, with what, and talking to one that runs |
 //! | [`commands`], [`arguments`], [`terminal`] | the programs around all this |
 //! | [`testing`] | what all integration tests share |
@@ -27,6 +27,7 @@ pub mod cpio;
 pub mod demangle;
 pub mod elf;
 pub mod error;
+pub mod flash;
 pub mod flat;
 pub mod image;
 pub mod machine;

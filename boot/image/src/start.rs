@@ -12,6 +12,25 @@ use crate::workspace;
 /// Longest kernel command line in bytes that the firmware accepts, as Linux's `COMMAND_LINE_SIZE` less the final NUL.
 pub const COMMAND_LINE_LIMIT: usize = 2047;
 
+/// Refuses a kernel command line that the firmware would not take.
+///
+/// # Errors
+/// Longer than [`COMMAND_LINE_LIMIT`], or not printable ASCII.
+pub fn check_command_line(line: &str) -> Result<(), Error> {
+    if let Some(character) = line.chars().find(|character| !matches!(character, ' '..='~')) {
+        return Err(Error::usage(format!(
+            "kernel command line contains {character:?}: accepted are printable ASCII characters"
+        )));
+    }
+    if line.len() > COMMAND_LINE_LIMIT {
+        return Err(Error::usage(format!(
+            "kernel command line of {} bytes is too long: the firmware accepts {COMMAND_LINE_LIMIT}",
+            line.len()
+        )));
+    }
+    Ok(())
+}
+
 /// What the firmware is told to do. The default is an interactive start with nothing on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Start {
@@ -73,17 +92,7 @@ impl Start {
             words.push(format!("run={quote}{run}{quote}"));
         }
         let line = words.join(" ");
-        if let Some(character) = line.chars().find(|character| !matches!(character, ' '..='~')) {
-            return Err(Error::usage(format!(
-                "kernel command line contains {character:?}: accepted are printable ASCII characters"
-            )));
-        }
-        if line.len() > COMMAND_LINE_LIMIT {
-            return Err(Error::usage(format!(
-                "kernel command line of {} bytes is too long: the firmware accepts {COMMAND_LINE_LIMIT}",
-                line.len()
-            )));
-        }
+        check_command_line(&line)?;
         Ok(line)
     }
 

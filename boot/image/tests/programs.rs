@@ -51,6 +51,14 @@ fn wrong_command_lines_are_refused_with_what_is_accepted() {
             &["image", "--fast"],
             "unknown option `--fast`; `cargo image --help` lists the options",
         ),
+        (
+            &["image", "--command-line", "quiet"],
+            "--command-line: an image for g3beige has no place for one",
+        ),
+        (
+            &["image", "--board", "mcr3000", "--command-line", "grün"],
+            "kernel command line contains 'ü': accepted are printable ASCII characters",
+        ),
         (&["image", "g3beige"], "unexpected word `g3beige`"),
         (&["image", "--", "help"], "cargo image takes no commands"),
         (

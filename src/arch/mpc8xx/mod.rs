@@ -116,11 +116,14 @@ fn data_access(frame: &TrapFrame) -> Access {
 }
 
 assemble!(
-    ["../../../boot/head_mcr3000.s"],
+    ["../../../boot/head_mcr3000.s", "../../../boot/head_mcr3000_reset.s"],
     DAR_TAG = DAR_TAG,
     WINDOW_CLOSED_HIGH = window::CLOSED >> 16,
     SPR_NRI = 82,
     SPR_ICR = 148,
+    SPR_DER = 149,
+    SPR_COUNTA = 150,
+    SPR_COUNTB = 151,
     SPR_LCTRL1 = 156,
     SPR_LCTRL2 = 157,
     SPR_ICTRL = 158,

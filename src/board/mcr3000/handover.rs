@@ -66,7 +66,11 @@ impl Line<'_> {
 /// Longest device tree that is believed.
 const TREE_MAX: u32 = 1 << 20;
 
-/// Finds out who started us and what was handed over: a device tree, a bd_info of either layout, the arguments of U-Boot's
+/// First word of the header of a reset image. Its copy in RAM is what the reset code hands over
+/// (`boot/image/src/flash.rs`, `boot/head_mcr3000_reset.s`).
+const RESET_MAGIC: u32 = 0x7a4e_756c;
+
+/// Finds out who started us and what was handed over: the reset image's header, a device tree, a bd_info of either layout, the arguments of U-Boot's
 /// `go` or `bootelf`, or nothing. What is wrong with it is said on the console, and defaults take its place.
 pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], _reserved: u32) -> (Handover, usize) {
     // SAFETY: written once by the head, before any Rust code ran.
@@ -82,7 +86,9 @@ pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], _reserved: u32) -> (Handover,
     if let Some(board) = BOARDS.iter().find(|board| board.flash == flash) {
         BOARD.get().set(board);
     }
-    if ram_word(r3, window) == Some(fdt::MAGIC) {
+    if ram_word(r3, window) == Some(RESET_MAGIC) {
+        from_reset_image(r3, (r4, r5), window, &mut told, &mut line);
+    } else if ram_word(r3, window) == Some(fdt::MAGIC) {
         let size = ram_word(r3 + 4, window).unwrap_or(0).min(TREE_MAX);
         match ram_bytes(r3, size, window).map(Tree::new) {
             Some(Ok(tree)) => from_tree(&tree, window, &mut told, &mut line),
@@ -237,6 +243,26 @@ fn from_tree(tree: &Tree<'_>, window: u32, told: &mut Handover, line: &mut Line<
     {
         told.core_hz = hz;
     }
+}
+
+/// The header of the reset image at `header`, with the sum of the words that were copied and the core clock.
+fn from_reset_image(header: u32, (sum, core_hz): (u32, u32), window: u32, told: &mut Handover, line: &mut Line<'_>) {
+    let word = |index: u32| ram_word(header + 4 * index, window).unwrap_or(0);
+    let (archive, archive_bytes) = (word(6), word(7));
+    let (text, text_bytes) = (word(9), word(10));
+    told.core_hz = core_hz;
+    told.ram = probe_ram(window);
+    if sum == word(1) {
+        told.initrd = (archive_bytes != 0).then_some((archive, archive_bytes));
+    } else {
+        println!(
+            "zeronull: flash: the words of firmware and archive add up to {sum:#010x}, not {:#010x}: archive ignored",
+            word(1)
+        );
+    }
+    let text = ram_text(text, text.saturating_add(text_bytes), window);
+    // An erased sector is no command line.
+    line.push(text.split(|byte| *byte == 0xff).next().unwrap_or(&[]));
 }
 
 /// Where a layout of bd_info has IMMR, the core clock with the bus clock behind it, and the first bank of memory. Nothing in

@@ -1,7 +1,8 @@
 //! The command-line program, from its arguments to its exit status.
 //!
 //! - `options`: the command line. `failure`: what goes wrong outside the board.
-//! - `setup`: the board with everything in its memory; `tree`: the device tree that it hands over by default.
+//! - `setup`: the board with everything in its memory; `tree`: the device tree that it hands over by default;
+//!   `reset_image`: the command line in flash.
 //! - `session`: the run. `console`, `script`, `fault`, `time`: what it deals with between two slices.
 //! - `tools`: who looks on: `profile`, `trace`. `stacks`: samples of the call stack. `symbols`: names for addresses.
 //! - `gdb`: the same machine in the hands of a debugger.
@@ -15,6 +16,7 @@ mod json;
 mod options;
 mod outcome;
 mod profile;
+mod reset_image;
 mod script;
 mod session;
 mod setup;

@@ -20,7 +20,7 @@ usage: cargo sim [OPTIONS] [IMAGE] [-- COMMANDS]
 
 Starts IMAGE (ELF, U-Boot's legacy uImage, or raw) on a simulated MPC8xx board, as the board's U-Boot would,
 or what is in the flash when there is no IMAGE. COMMANDS become run=\"COMMANDS; poweroff\" on the kernel command
-line; without them the console is yours (on a terminal Ctrl-A X ends the simulator).
+line (in flash: of zeronull.flash); without them the console is yours (on a terminal Ctrl-A X ends the simulator).
 
 Status: that of the guest (the last line `zeronull: done, status N`; 0 for any other guest that halts for good),
 1 script or file failed, 2 wrong command line, 124 budget used up, 125 undefined or unmodelled state.
@@ -418,8 +418,6 @@ fn check(options: &Options) -> Result<(), Failure> {
             ));
         }
         let needs_image = [
-            ("COMMANDS", options.commands.is_some()),
-            ("--append", options.append.is_some()),
             ("--dtb", options.dtb.is_some()),
             ("--initrd", !options.initrd.is_empty()),
             ("--bd-info", options.board_info.is_some()),

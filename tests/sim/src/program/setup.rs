@@ -13,7 +13,7 @@ use mpc8xx_sim::soc::console::Terminal;
 
 use super::failure::Failure;
 use super::options::{Options, StartChoice};
-use super::tree;
+use super::{reset_image, tree};
 
 /// Where the firmware's build puts the archive of its user programs: beside the image.
 const INITRD_BESIDE_IMAGE: &str = "initrd.cpio";
@@ -37,12 +37,19 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 /// A file cannot be read or is broken, or the board cannot hold what is asked for.
 pub fn board(options: &Options) -> Result<Board, Failure> {
     let terminal = Terminal::default();
-    let flash_content = match &options.flash {
+    let mut flash_content = match &options.flash {
         // A flash that has never been written has no file yet.
         Some(path) if options.image.is_some() && !path.exists() => Vec::new(),
         Some(path) => read(path)?,
         None => Vec::new(),
     };
+    if options.image.is_none()
+        && let Some(path) = &options.flash
+        && let Some(line) = options.command_line()?
+    {
+        reset_image::set_command_line(&mut flash_content, &line)
+            .map_err(|message| Failure::usage(format!("{}: {message}", path.display())))?;
+    }
     let board = options.board;
     let mut soc = board
         .power_on(board::Options {
