@@ -115,24 +115,37 @@ mod running {
     static PERIOD: AtomicU32 = AtomicU32::new(0);
 
     /// Makes the tick come `hz` times a second with a jittered period, for the profiler; 0 for the ordinary tick.
+    ///
+    /// The present tick ends after one period of the new kind; the part of the old one that has passed belongs to it.
     pub fn set_sample_rate(hz: u32) {
         SAMPLE_HZ.store(hz, Ordering::Relaxed);
+        spr::without_interrupts(|| {
+            let next = next_period();
+            let passed = PERIOD.load(Ordering::Relaxed).wrapping_sub(spr::decrementer());
+            PERIOD.store(passed.wrapping_add(next), Ordering::Relaxed);
+            spr::set_decrementer(next);
+        });
     }
 
-    /// The next period. A sampling period varies by a quarter either way, so that it cannot fall into step with a loop
-    /// (xorshift32).
+    /// The next period. A sampling period varies by a quarter either way, so that it cannot fall into step with a loop.
     fn next_period() -> u32 {
-        let hz = SAMPLE_HZ.load(Ordering::Relaxed);
-        if hz == 0 {
-            return period();
+        match SAMPLE_HZ.load(Ordering::Relaxed) {
+            0 => period(),
+            hz => {
+                let mean = (timebase_hz() / hz).max(64);
+                mean - mean / 4 + random() % (mean / 2)
+            }
         }
+    }
+
+    /// A pseudo-random number (xorshift32, Marsaglia 2003).
+    pub fn random() -> u32 {
         let mut state = JITTER.load(Ordering::Relaxed);
         state ^= state << 13;
         state ^= state >> 17;
         state ^= state << 5;
         JITTER.store(state, Ordering::Relaxed);
-        let mean = (timebase_hz() / hz).max(64);
-        mean - mean / 4 + state % (mean / 2)
+        state
     }
 
     static INTERRUPTS: AtomicU32 = AtomicU32::new(0);

@@ -49,6 +49,11 @@ pub fn sample(frame: &TrapFrame, start: u32) {
         }
         None => recording.lost.store(recording.lost.load(Relaxed) + 1, Relaxed),
     }
+    // The decrementer counts in steps of several core clocks. Without a pause of less than such a step a loop whose length
+    // is a multiple of it would be interrupted at the same few instructions only.
+    for _ in 0..clock::random() % 16 {
+        core::hint::spin_loop();
+    }
     let spent = spr::mftb_lower().wrapping_sub(start);
     recording
         .overhead
@@ -62,14 +67,27 @@ pub fn record<R>(hz: u32, f: impl FnOnce() -> R) -> R {
         counter.store(0, Relaxed);
     }
     recording.hz.store(hz, Relaxed);
-    let start = spr::mftb_lower();
-    clock::set_sample_rate(hz);
-    recording.is_on.store(true, Relaxed);
+    let start = enable(hz);
     let result = f();
-    recording.is_on.store(false, Relaxed);
-    clock::set_sample_rate(0);
-    recording.duration.store(spr::mftb_lower().wrapping_sub(start), Relaxed);
+    recording.duration.store(disable().wrapping_sub(start), Relaxed);
     result
+}
+
+/// Sampling begins; returns the time base. A function of its own, like [`disable`], so that a profile of another kind can
+/// be limited to what lies between the two.
+#[inline(never)]
+fn enable(hz: u32) -> u32 {
+    clock::set_sample_rate(hz);
+    RECORDING.is_on.store(true, Relaxed);
+    spr::mftb_lower()
+}
+
+/// Sampling ends; returns the time base.
+#[inline(never)]
+fn disable() -> u32 {
+    RECORDING.is_on.store(false, Relaxed);
+    clock::set_sample_rate(0);
+    spr::mftb_lower()
 }
 
 /// What the last recording was.

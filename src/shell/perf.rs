@@ -88,17 +88,36 @@ impl core::fmt::Display for Overhead<'_> {
     }
 }
 
-/// The function around a pc, and whether it is user code.
+/// `sc`.
+const SYSTEM_CALL: u32 = 0x4400_0002;
+
+/// The function that a sample at `pc` belongs to, and whether it is user code.
+///
+/// An interrupt that comes while interrupts are off is taken at the first instruction that lets it in. On the way of a
+/// system call two such places are known, and what has kept the interrupt waiting there gets the sample: the vector in
+/// front of the first instruction of `transfer_to_syscall`, `ret_from_syscall` in front of what follows `sc`. Each of the
+/// two has one name, whatever the accounting.
 fn symbol_of(pc: u32) -> (String, bool) {
     if pc < TASK_SIZE {
         let (_, file) = RECORDED.get().get();
-        let name = Program::parse(file).ok().and_then(|program| program.symbol(pc));
+        let program = Program::parse(file).ok();
+        if program.and_then(|program| program.word(pc - 4)) == Some(SYSTEM_CALL) {
+            return ("ret_from_syscall".to_string(), false);
+        }
+        let name = program.and_then(|program| program.symbol(pc));
         return (name.unwrap_or("[unknown]").to_string(), true);
     }
-    let name = Symbols::new(crate::arch::symbol_blob())
-        .and_then(|symbols| symbols.find(pc))
-        .map(|(name, _)| name);
-    (name.unwrap_or("[unknown]").to_string(), false)
+    let found = Symbols::new(crate::arch::symbol_blob()).and_then(|symbols| symbols.find(pc));
+    let (name, offset) = found.unwrap_or(("[unknown]", 0));
+    let path = ["transfer_to_syscall", "ret_from_syscall"]
+        .into_iter()
+        .find(|path| name.starts_with(path));
+    let name = match path {
+        Some("transfer_to_syscall") if offset == 0 => "SystemCall",
+        Some(path) => path,
+        None => name,
+    };
+    (name.to_string(), false)
 }
 
 fn profile() -> Option<(perf::Summary, Profile)> {

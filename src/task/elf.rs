@@ -221,6 +221,12 @@ impl<'a> Program<'a> {
         core::str::from_utf8(name.split(|byte| *byte == 0).next()?).ok()
     }
 
+    /// The word at a user address, as the file has it.
+    pub fn word(&self, address: u32) -> Option<u32> {
+        self.segments()
+            .find_map(|segment| word(segment.data, address.checked_sub(segment.address)? as usize))
+    }
+
     /// The loadable segments, in the order of the headers.
     pub fn segments(&self) -> impl Iterator<Item = Segment<'a>> {
         (0..self.count).filter_map(|index| self.segment(index).ok().flatten())

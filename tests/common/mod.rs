@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "shared by test binaries that each use a part")]
 
 pub mod firmware;
+pub mod json;
 
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;

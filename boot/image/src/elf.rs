@@ -274,6 +274,31 @@ impl<'a> Elf<'a> {
             .collect()
     }
 
+    /// The file with other names for its symbols: `rename` gives them. The new names stand at the file's end, where the
+    /// section of the names now points.
+    ///
+    /// # Errors
+    /// The table or its names lie outside the file.
+    pub fn with_symbol_names(&self, rename: impl Fn(&str) -> String) -> Result<Vec<u8>, Error> {
+        let mut file = self.data.to_vec();
+        let symbols = self.symbols()?;
+        let Some(section) = self.sections.iter().find(|section| section.kind == SECTION_SYMBOLS) else {
+            return Ok(file);
+        };
+        let mut names = vec![0];
+        for (index, symbol) in symbols.iter().enumerate().filter(|(_, symbol)| !symbol.name.is_empty()) {
+            let at = section.offset as usize + index * SYMBOL_BYTES;
+            file[at..at + 4].copy_from_slice(&(names.len() as u32).to_be_bytes());
+            names.extend(rename(&symbol.name).into_bytes());
+            names.push(0);
+        }
+        let header = word(self.data, 32)? as usize + section.link as usize * usize::from(half(self.data, 46)?);
+        let place = [file.len() as u32, names.len() as u32].map(u32::to_be_bytes);
+        file[header + 16..header + 24].copy_from_slice(place.as_flattened());
+        file.extend(names);
+        Ok(file)
+    }
+
     /// The entry point as a physical address.
     ///
     /// An entry inside the physical range of a segment is taken as it is; one inside a virtual range is translated.

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::board::Board;
 use crate::cargo::Build;
+use crate::demangle::demangle;
 use crate::elf::{Content, Elf};
 use crate::error::Error;
 use crate::testing::machines;
@@ -346,16 +347,22 @@ pub fn build_user_programs() -> Result<Vec<PathBuf>, Error> {
     Ok(programs)
 }
 
+/// A user program with readable names for its symbols, from which the firmware's profile takes them.
+///
+/// # Errors
+/// The file cannot be read or is broken.
+pub fn readable_program(path: &Path) -> Result<Vec<u8>, Error> {
+    let file = fs::read(path).map_err(Error::file("read", path))?;
+    Elf::parse(&file)?.with_symbol_names(demangle)
+}
+
 /// Packs programs as `bin/NAME`.
 fn pack_programs(programs: &[PathBuf]) -> Result<Vec<u8>, Error> {
     let mut archive = cpio::Archive::default();
     archive.directory("bin");
     for path in programs {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        archive.program(
-            &format!("bin/{name}"),
-            &fs::read(path).map_err(Error::file("read", path))?,
-        );
+        archive.program(&format!("bin/{name}"), &readable_program(path)?);
     }
     Ok(archive.finish())
 }

@@ -68,6 +68,7 @@
 # System call: straight to transfer_to_syscall with interrupts enabled; everything that an interrupt may clobber is in
 # registers by then.
 	.org 0xc00
+FUNC SystemCall
 	mfsrr0	%r11
 	.global	syscall_entry_site
 syscall_entry_site:
@@ -80,6 +81,7 @@ syscall_entry_site:
 	mtsrr0	%r9
 	mtsrr1	%r12
 	rfi
+END SystemCall
 
 	TRAP 0xd00
 	TRAP 0x1000

@@ -130,6 +130,7 @@ instruction_storage:
 # System call: straight to transfer_to_syscall with interrupts enabled; everything that an interrupt may clobber is in
 # registers by then.
 	.org 0xc00
+FUNC SystemCall
 	.global	kuap_patch_site
 kuap_patch_site:
 	lis	%r10, {SEGMENT1_KERNEL_HIGH}
@@ -146,6 +147,7 @@ syscall_entry_site:
 	mtsrr0	%r9
 	mtsrr1	%r12
 	rfi
+END SystemCall
 
 	TRAP 0xd00
 

@@ -54,6 +54,9 @@ time
 looking on
   --json[=FILE]          what the run came to as one line of JSON, on standard error or in FILE
   --profile[=FILE]       instructions, cycles, cache and TLB misses by function: a table on standard error, or JSON in FILE
+  --profile-from PLACE   profiles from each time that an address or function is reached
+  --profile-to PLACE     until that one is
+  --profile-addresses    adds what each address has cost to the JSON
   --folded FILE          call stacks sampled from the back chains, as flame graph tools read them
   --symbols FILE         more symbols: an ELF file of a user program, or lines `address size name`; may be repeated
   --trace[=FILE]         clock, address, word and mnemonic of each instruction, on standard error or in FILE
@@ -128,6 +131,9 @@ pub struct Options {
     pub time_base: Option<u64>,
     pub decrementer: Option<u32>,
     pub profile: Option<Destination>,
+    pub profile_from: Option<String>,
+    pub profile_to: Option<String>,
+    pub profile_addresses: bool,
     pub folded: Option<PathBuf>,
     pub symbols: Vec<PathBuf>,
     pub trace: Option<Destination>,
@@ -277,6 +283,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, Failu
         time_base: None,
         decrementer: None,
         profile: None,
+        profile_from: None,
+        profile_to: None,
+        profile_addresses: false,
         folded: None,
         symbols: Vec::new(),
         trace: None,
@@ -375,6 +384,9 @@ fn option(name: &str, arguments: &mut Arguments, options: &mut Options) -> Resul
         "--tb" => options.time_base = Some(arguments.number(name)?),
         "--dec" => options.decrementer = Some(arguments.number(name)?),
         "--profile" => options.profile = Some(arguments.destination()),
+        "--profile-from" => options.profile_from = Some(arguments.value(name)?),
+        "--profile-to" => options.profile_to = Some(arguments.value(name)?),
+        "--profile-addresses" => options.profile_addresses = true,
         "--folded" => options.folded = Some(arguments.value(name)?.into()),
         "--symbols" => options.symbols.push(arguments.value(name)?.into()),
         "--trace" => options.trace = Some(arguments.destination()),
@@ -460,6 +472,12 @@ fn check(options: &Options) -> Result<(), Failure> {
     }
     if options.trace.is_none() && (options.trace_from.is_some() || options.trace_count.is_some()) {
         return Err(Failure::usage("--trace-from and --trace-count need --trace"));
+    }
+    let has_limits = options.profile_from.is_some() || options.profile_to.is_some();
+    if options.profile.is_none() && (has_limits || options.profile_addresses) {
+        return Err(Failure::usage(
+            "--profile-from, --profile-to and --profile-addresses need --profile",
+        ));
     }
     options.command_line().map(|_| ())
 }

@@ -15,9 +15,9 @@ use mpc8xx_sim::soc::console::{Symbol, Terminal};
 use super::console::{Console, Typed};
 use super::failure::Failure;
 use super::fault::Order;
-use super::options::{Destination, Options};
+use super::options::{Destination, Options, number};
 use super::outcome::{self, End, Expectation};
-use super::profile::{self, Profile};
+use super::profile::{self, Interval, Profile};
 use super::report;
 use super::script::{Script, Wish};
 use super::setup;
@@ -95,10 +95,14 @@ impl Session {
         } else {
             Symbols::default()
         };
+        let interval = Interval {
+            from: place(&symbols, "--profile-from", options.profile_from.as_deref())?,
+            to: place(&symbols, "--profile-to", options.profile_to.as_deref())?,
+        };
         let mut session = Self {
             machine,
             tools: Tools {
-                profile: options.profile.is_some().then(Profile::new),
+                profile: options.profile.is_some().then(|| Profile::new(interval)),
                 trace: Trace::open(options)?,
                 ..Tools::default()
             },
@@ -324,10 +328,10 @@ impl Session {
             trace.finish()?;
         }
         if let (Some(profile), Some(destination)) = (&self.tools.profile, &options.profile) {
-            let functions = profile.functions(&self.symbols);
+            let profile = profile::Report::new(profile, &self.symbols, &self.machine.cpu, options.profile_addresses);
             let text = match destination {
-                Destination::StandardError => profile::table(&functions, &self.machine.cpu),
-                Destination::File(_) => profile::json(&functions, &self.machine.cpu),
+                Destination::StandardError => profile.table(),
+                Destination::File(_) => profile.json(),
             };
             report(destination, &text)?;
         }
@@ -346,6 +350,18 @@ impl Session {
     pub fn nanoseconds(&self) -> u64 {
         self.elapsed.nanoseconds()
     }
+}
+
+/// The address that an option names.
+fn place(symbols: &Symbols, option: &str, name: Option<&str>) -> Result<Option<u32>, Failure> {
+    let Some(name) = name else { return Ok(None) };
+    let address = number(name).or_else(|| symbols.address(name));
+    let refusal = || {
+        Failure::usage(format!(
+            "{option} {name}: accepted are addresses and names of functions"
+        ))
+    };
+    address.ok_or_else(refusal).map(Some)
 }
 
 impl Pace {

@@ -13,6 +13,8 @@ use super::setup;
 
 /// Bytes that a label without a size may stand for.
 const LABEL_REACH: u32 = 0x1_0000;
+/// Where kernels and firmware of this family map physical address 0.
+const LINEAR_MAP: u32 = 0xC000_0000;
 /// Bytes from one exception vector to the next, and of all of them.
 const VECTOR_SPACING: u32 = 0x100;
 const VECTOR_BYTES: u32 = 0x2000;
@@ -153,10 +155,25 @@ impl Symbols {
             Space::Supervisor => self.find_in_image(address).or_else(others),
             Space::Real => {
                 let linked = self.effective(address).and_then(|linked| self.image.find(linked));
+                // An image that is loaded elsewhere has moved to where its linear map leads.
+                let linked = linked.or_else(|| self.find_in_image(address.wrapping_add(LINEAR_MAP)));
                 // The code of a boot loader is known from other files alone, that of an image is not.
                 linked.or_else(|| if self.segments.is_empty() { others() } else { None })
             }
         }
+    }
+
+    /// The address of the function with this name, which may lack the path before it.
+    pub fn address(&self, name: &str) -> Option<u32> {
+        let is_wanted = |symbol: &&elf::Symbol| {
+            let rest = symbol.name.strip_suffix(name);
+            rest.is_some_and(|path| path.is_empty() || path.ends_with("::"))
+        };
+        let tables = std::iter::once(&self.image).chain(&self.others);
+        tables
+            .flat_map(|table| table.functions.iter().chain(&table.labels))
+            .find(is_wanted)
+            .map(|symbol| symbol.address)
     }
 
     /// The same as a name for reports.

@@ -34,6 +34,38 @@ fn profile_counts_each_function_exactly() {
 }
 
 #[test]
+fn profile_between_two_places_has_nothing_from_outside() {
+    let path = directory("profile_between").join("profile.json");
+    let option = format!("--profile={}", path.display());
+    let interval = [
+        "--profile-from",
+        "inner",
+        "--profile-to",
+        "verdict",
+        "--profile-addresses",
+    ];
+    go("p", &[&[option.as_str()], &interval[..]].concat()).ends_with(3);
+    let json = std::fs::read_to_string(&path).expect("the profile was written");
+    assert_eq!(figure(&json, "inner", "instructions"), 1000 * (1 + 30 + 5 + 1));
+    // Without the five up to the first call of inner.
+    assert_eq!(figure(&json, "outer", "instructions"), 1000 * 4 + 4 - 1);
+    let instructions: u64 = json
+        .lines()
+        .filter(|line| line.contains("\"address\":"))
+        .map(|line| {
+            let value = line.split("\"instructions\":").nth(1).expect("each address has them");
+            let digits = value.trim_end_matches([',', '}']);
+            digits.parse::<u64>().expect("a number")
+        })
+        .sum();
+    assert_eq!(instructions, 1000 * 41 + 3, "{json}");
+    assert!(json.starts_with("{\"cycles\":"), "{json}");
+    assert!(json.contains("\"instructions\":41003,"), "{json}");
+    let run = go("p", &["--profile", "--profile-from", "no_such_place"]).ends_with(2);
+    assert!(run.stderr.contains("--profile-from no_such_place"), "{}", run.stderr);
+}
+
+#[test]
 fn profile_as_a_table_adds_up() {
     let run = go("p", &["--profile"]).ends_with(3);
     let column = |line: &str, index: usize| -> u64 {

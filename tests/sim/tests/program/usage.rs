@@ -63,6 +63,7 @@ fn options_that_exclude_or_need_each_other_are_refused() {
     refused(&["i", "--dtb", "t", "--bd-info", "new"], &["--dtb and --bd-info"]);
     refused(&["i", "--script", "s", "--", "x"], &["--script and COMMANDS"]);
     refused(&["i", "--trace-from", "0"], &["need --trace"]);
+    refused(&["i", "--profile-to", "0"], &["need --profile"]);
     refused(&["--flash", "f", "--dtb", "x"], &["--dtb needs an IMAGE"]);
     refused(
         &["--flash", elf(), "--append", "x"],
