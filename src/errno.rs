@@ -52,6 +52,7 @@ errno! {
     ENAMETOOLONG = 36, "File name too long";
     ENOSYS = 38, "Function not implemented";
     EOVERFLOW = 75, "Value too large for defined data type";
+    EOPNOTSUPP = 95, "Operation not supported";
 }
 
 impl Errno {

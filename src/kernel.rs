@@ -90,7 +90,7 @@ pub fn start() -> ! {
     clock::init(handover.timebase_hz);
     accounting::set_exact(true);
     spr::enable_interrupts();
-    syscall::choose("fast");
+    syscall::init();
 
     if !settings.quiet {
         banner(cpu, &handover);

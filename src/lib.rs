@@ -3,7 +3,8 @@
 //! ```text
 //!   shell   measure   selftest   lkdtm
 //!        syscall   (Linux numbers, Linux errno)
-//!        fs        file table, vfs_read/write, zero, null, console
+//!        fs        file table, vfs_read/write, fsnotify, zero, null, console
+//!        iter      iov_iter
 //!        uaccess   access_ok · window (KUAP) · copy/clear/get/put · exception table
 //!        mm        address space, page tables, heap          task
 //!        arch      ppc (common) + ppc603 | mpc8xx            board   g3beige | mcr3000
@@ -45,6 +46,8 @@ pub mod fdt;
 pub mod fs;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod initrd;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod iter;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod kernel;
 #[cfg(all(target_os = "none", feature = "firmware"))]

@@ -102,7 +102,8 @@ const CORRUPT_USER_DS: &str = "CORRUPT_USER_DS";
 impl Provocation {
     /// Why it cannot be done under the preset in force.
     pub fn excuse(&self) -> Option<&'static str> {
-        (self.name == CORRUPT_USER_DS && !syscall::chosen().has_set_fs).then_some("the preset has no address limit")
+        (self.name == CORRUPT_USER_DS && !syscall::chosen().machinery.has_set_fs)
+            .then_some("the preset has no address limit")
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the mails argue about, as types: each axis is a zero-sized type, so each combination is its own machine code, as a
 //! kernel configuration would give.
 //!
-//! A [`Policy`] names one value for every axis. A preset is a policy with a name; it owns a system call table, and choosing
-//! it is one pointer (`syscall::PRESETS`).
+//! A [`Policy`] names one value for every axis. A preset (`syscall::presets`) is a name for a policy and a reason for it.
+//! Only the calls on the measured path exist once per policy; all others are compiled once, for [`General`], which asks
+//! at run time for what the preset in force has.
 #![forbid(unsafe_code)]
 
 use crate::uaccess::limit;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A value of an axis, as the console names it.
 pub trait Axis {
@@ -53,6 +55,20 @@ values! {
     Uncounted = "uncounted";
     /// Bytes and windows are counted; `counters` prints them.
     Counted = "counted";
+    /// As the preset in force has it, found out at run time.
+    AsChosen = "as-chosen";
+    /// `/dev/zero` has a plain `read` beside its `read_iter` (patch 11).
+    Read = "read";
+    /// `/dev/zero` has `read_iter` alone.
+    ReadIter = "read_iter";
+    /// `/dev/null` has a plain `write` beside its `write_iter`.
+    Write = "write";
+    /// `/dev/null` has `write_iter` alone (patch 1, first version).
+    WriteIter = "write_iter";
+    /// The layers between call and device as the kernel has them.
+    Linux = "linux";
+    /// The least that is correct between call and device.
+    Direct = "direct";
 }
 
 /// Where the limit of user addresses comes from.
@@ -130,15 +146,36 @@ impl RangeCheck for Check64 {
 /// Whether user memory is out of the kernel's reach outside an open window.
 pub trait WindowControl: Axis {
     /// Whether windows are opened and closed at all.
-    const ENABLED: bool;
+    fn is_enabled() -> bool;
 }
 
 impl WindowControl for Kuap {
-    const ENABLED: bool = true;
+    #[inline(always)]
+    fn is_enabled() -> bool {
+        true
+    }
 }
 
 impl WindowControl for NoKuap {
-    const ENABLED: bool = false;
+    #[inline(always)]
+    fn is_enabled() -> bool {
+        false
+    }
+}
+
+impl WindowControl for AsChosen {
+    fn is_enabled() -> bool {
+        HAS_KUAP.load(Ordering::Relaxed)
+    }
+}
+
+static HAS_KUAP: AtomicBool = AtomicBool::new(true);
+static IS_COUNTED: AtomicBool = AtomicBool::new(false);
+
+/// Tells [`General`] what the preset in force has.
+pub fn set_chosen<P: Policy>() {
+    HAS_KUAP.store(P::Window::is_enabled(), Ordering::Relaxed);
+    IS_COUNTED.store(P::Count::is_enabled(), Ordering::Relaxed);
 }
 
 /// How `clear_user` clears.
@@ -187,75 +224,173 @@ impl CopyMachineCheck for BothEngines {
 /// Whether the debug counters run.
 pub trait Counting: Axis {
     /// Whether they run.
-    const ENABLED: bool;
+    fn is_enabled() -> bool;
 }
 
 impl Counting for Uncounted {
-    const ENABLED: bool = false;
+    #[inline(always)]
+    fn is_enabled() -> bool {
+        false
+    }
 }
 
 impl Counting for Counted {
-    const ENABLED: bool = true;
+    #[inline(always)]
+    fn is_enabled() -> bool {
+        true
+    }
 }
+
+impl Counting for AsChosen {
+    fn is_enabled() -> bool {
+        IS_COUNTED.load(Ordering::Relaxed)
+    }
+}
+
+/// How `/dev/zero` is read.
+pub trait ZeroDevice: Axis {
+    /// Whether it has a plain `read`.
+    const HAS_READ: bool;
+}
+
+impl ZeroDevice for Read {
+    const HAS_READ: bool = true;
+}
+
+impl ZeroDevice for ReadIter {
+    const HAS_READ: bool = false;
+}
+
+/// How `/dev/null` is written.
+pub trait NullDevice: Axis {
+    /// Whether it has a plain `write`.
+    const HAS_WRITE: bool;
+}
+
+impl NullDevice for Write {
+    const HAS_WRITE: bool = true;
+}
+
+impl NullDevice for WriteIter {
+    const HAS_WRITE: bool = false;
+}
+
+/// The weight of the layers between call and device.
+pub trait Layers: Axis {
+    /// Whether they are those of the kernel.
+    const ARE_LINUX: bool;
+}
+
+impl Layers for Linux {
+    const ARE_LINUX: bool = true;
+}
+
+impl Layers for Direct {
+    const ARE_LINUX: bool = false;
+}
+
+/// Axes of a [`Policy`].
+pub const AXES: [&str; 9] = [
+    "address limit",
+    "range check",
+    "zero device",
+    "null device",
+    "window",
+    "clear",
+    "copy_mc",
+    "layers",
+    "counters",
+];
 
 /// One value for every axis.
 pub trait Policy: 'static {
-    /// Name of the preset.
-    const NAME: &'static str;
-    /// Why it exists, in a line.
-    const REASON: &'static str;
     /// Address limit.
     type Limit: AddressLimit;
     /// Range check.
     type Check: RangeCheck;
+    /// `/dev/zero`.
+    type Zero: ZeroDevice;
+    /// `/dev/null`.
+    type Null: NullDevice;
     /// User-access window.
     type Window: WindowControl;
     /// `clear_user`.
     type Clear: ClearEngine;
     /// `copy_mc_to_user`, `copy_mc_to_kernel`.
     type CopyMc: CopyMachineCheck;
+    /// Layers between call and device.
+    type Layers: Layers;
     /// Debug counters.
     type Count: Counting;
-    /// Names of the values, in the order of design and table.
-    const AXES: [&'static str; 6] = [
+    /// Names of the values, in the order of [`AXES`].
+    const VALUES: [&'static str; AXES.len()] = [
         <Self::Limit as Axis>::NAME,
         <Self::Check as Axis>::NAME,
+        <Self::Zero as Axis>::NAME,
+        <Self::Null as Axis>::NAME,
         <Self::Window as Axis>::NAME,
         <Self::Clear as Axis>::NAME,
         <Self::CopyMc as Axis>::NAME,
+        <Self::Layers as Axis>::NAME,
         <Self::Count as Axis>::NAME,
     ];
 }
 
-macro_rules! presets {
+macro_rules! policies {
     ($(
-        $type:ident $name:literal $reason:literal:
-            $limit:ident $check:ident $window:ident $clear:ident $copy_mc:ident $count:ident;
+        $(#[$doc:meta])*
+        $type:ident: $limit:ident $check:ident $zero:ident $null:ident $window:ident $clear:ident $copy_mc:ident
+            $layers:ident $count:ident;
     )*) => { $(
-        #[doc = $reason]
+        $(#[$doc])*
         pub struct $type;
         impl Policy for $type {
-            const NAME: &'static str = $name;
-            const REASON: &'static str = $reason;
             type Limit = $limit;
             type Check = $check;
+            type Zero = $zero;
+            type Null = $null;
             type Window = $window;
             type Clear = $clear;
             type CopyMc = $copy_mc;
+            type Layers = $layers;
             type Count = $count;
         }
     )* };
 }
 
-presets! {
-    Fast "fast" "everything tuned": NoSetFs Check32 Kuap Dcbz OneEngine Uncounted;
-    Debug "debug" "fast with byte and window counters": NoSetFs Check32 Kuap Dcbz OneEngine Counted;
-    FastSetFs "fast-set_fs" "fast with a per-thread addr_limit": SetFs Check32 Kuap Dcbz OneEngine Uncounted;
-    FastCheck64 "fast-check64" "fast with the 64-bit style of access_ok": NoSetFs Check64 Kuap Dcbz OneEngine Uncounted;
-    FastNoKuap "fast-no-kuap" "fast without the user-access window": NoSetFs Check32 NoKuap Dcbz OneEngine Uncounted;
-    FastWords "fast-words" "fast, clearing by words": NoSetFs Check32 Kuap Words OneEngine Uncounted;
-    FastBytes "fast-bytes" "fast, clearing by bytes": NoSetFs Check32 Kuap Bytes OneEngine Uncounted;
-    CopyMcBug "copy-mc-bug" "fast, machine-check-safe copies without the else": NoSetFs Check32 Kuap Dcbz BothEngines Uncounted;
+policies! {
+    /// What all presets share off the measured path. The limit is the user's wherever the preset has no `set_fs`.
+    General: SetFs Check32 Read Write AsChosen Dcbz OneEngine Direct AsChosen;
+    /// Linux 5.9-rc2.
+    Linux59: SetFs Check32 ReadIter Write Kuap Dcbz OneEngine Linux Uncounted;
+    /// Without plain operations.
+    LinuxIter: SetFs Check32 ReadIter WriteIter Kuap Dcbz OneEngine Linux Uncounted;
+    /// Without `set_fs`, too.
+    LinuxNoSetFs: NoSetFs Check32 ReadIter WriteIter Kuap Dcbz OneEngine Linux Uncounted;
+    /// With the plain read back.
+    LinuxRead: NoSetFs Check32 Read WriteIter Kuap Dcbz OneEngine Linux Uncounted;
+    /// Everything tuned.
+    Fast: NoSetFs Check32 Read Write Kuap Dcbz OneEngine Direct Uncounted;
+    /// With counters.
+    Debug: NoSetFs Check32 Read Write Kuap Dcbz OneEngine Direct Counted;
+    /// With a per-thread limit.
+    FastSetFs: SetFs Check32 Read Write Kuap Dcbz OneEngine Direct Uncounted;
+    /// With the 64-bit style of the range check.
+    FastCheck64: NoSetFs Check64 Read Write Kuap Dcbz OneEngine Direct Uncounted;
+    /// With `read_iter` alone.
+    FastReadIter: NoSetFs Check32 ReadIter Write Kuap Dcbz OneEngine Direct Uncounted;
+    /// With `write_iter` alone.
+    FastWriteIter: NoSetFs Check32 Read WriteIter Kuap Dcbz OneEngine Direct Uncounted;
+    /// Without a window.
+    FastNoKuap: NoSetFs Check32 Read Write NoKuap Dcbz OneEngine Direct Uncounted;
+    /// Clearing by words.
+    FastWords: NoSetFs Check32 Read Write Kuap Words OneEngine Direct Uncounted;
+    /// Clearing by bytes.
+    FastBytes: NoSetFs Check32 Read Write Kuap Bytes OneEngine Direct Uncounted;
+    /// With the kernel's layers.
+    FastLinux: NoSetFs Check32 Read Write Kuap Dcbz OneEngine Linux Uncounted;
+    /// Without the `else`.
+    CopyMcBug: NoSetFs Check32 Read Write Kuap Dcbz BothEngines Direct Uncounted;
 }
 
 #[cfg(test)]

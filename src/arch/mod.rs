@@ -59,6 +59,7 @@ mod linear {
         static __page_pool_start: u8;
         static __text_start: u8;
         static __text_end: u8;
+        static __read_only_end: u8;
     }
 
     /// End of the packed image as it was loaded at physical 0.
@@ -75,6 +76,12 @@ mod linear {
     /// Whether an address is an instruction of the image: vectors, head or text.
     pub fn is_image_text(address: u32) -> bool {
         (KERNEL_BASE..text().end).contains(&address) && address.is_multiple_of(4)
+    }
+
+    /// Whether an address is a word of what is read-only after start-up: text or constants.
+    pub fn is_image_constant(address: u32) -> bool {
+        let end = (&raw const __read_only_end).addr() as u32;
+        (KERNEL_BASE..end).contains(&address) && address.is_multiple_of(4)
     }
 
     /// Section `.symbols`; empty in an image of a single link pass.

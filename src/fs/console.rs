@@ -2,28 +2,23 @@
 //! the file.
 #![forbid(unsafe_code)]
 
-use super::{FileOperations, OpenFile, Seek};
+use super::{FileOperations, OpenFile};
 use crate::console::line::{self, Line};
 use crate::errno::Errno;
-use crate::policy::Policy;
+use crate::policy::General;
 use crate::uaccess::{UserRange, copy_from_user, copy_to_user};
 use core::cell::Cell;
 
-/// Operations of each policy.
-pub struct Operations<P>(core::marker::PhantomData<P>);
-
-impl<P: Policy> Operations<P> {
-    /// `/dev/console`.
-    pub const CONSOLE: FileOperations = FileOperations {
-        read: Some(read_console::<P>),
-        write: Some(write_console::<P>),
-        seek: Seek::No,
-    };
-}
+/// `/dev/console`.
+pub static CONSOLE: FileOperations = FileOperations {
+    read: Some(read_console),
+    write: Some(write_console),
+    ..FileOperations::NOTHING
+};
 
 /// Reads a line with its line end; a line longer than the range loses its tail, one longer than the
 /// editor's buffer is an input error.
-fn read_console<P: Policy>(_: &OpenFile, range: UserRange, _: &Cell<u64>) -> Result<u32, Errno> {
+fn read_console(_: &OpenFile, range: UserRange, _: &Cell<u64>) -> Result<u32, Errno> {
     if range.is_empty() {
         return Ok(0);
     }
@@ -32,7 +27,7 @@ fn read_console<P: Policy>(_: &OpenFile, range: UserRange, _: &Cell<u64>) -> Res
         Line::Complete(length) => {
             buffer[length] = b'\n';
             let range = range.truncate(length as u32 + 1);
-            copy_to_user::<P>(&range, &buffer).count(range.len())
+            copy_to_user::<General>(&range, &buffer).count(range.len())
         }
         Line::Interrupted => Err(Errno::EINTR),
         Line::TooLong(_) => Err(Errno::EIO),
@@ -41,12 +36,12 @@ fn read_console<P: Policy>(_: &OpenFile, range: UserRange, _: &Cell<u64>) -> Res
 }
 
 /// Prints in portions, so that the window is never open while the device is slow.
-fn write_console<P: Policy>(_: &OpenFile, range: UserRange, _: &Cell<u64>) -> Result<u32, Errno> {
+fn write_console(_: &OpenFile, range: UserRange, _: &Cell<u64>) -> Result<u32, Errno> {
     let mut rest = range;
     let mut portion = [0; 256];
     while !rest.is_empty() {
         let wanted = rest.len().min(portion.len() as u32);
-        let done = wanted - copy_from_user::<P>(&mut portion[..wanted as usize], &rest).bytes();
+        let done = wanted - copy_from_user::<General>(&mut portion[..wanted as usize], &rest).bytes();
         crate::console::write_bytes(&portion[..done as usize]);
         rest = rest.advance(done);
         if done < wanted {

@@ -1,24 +1,28 @@
 //! Files: open files, the descriptor table, `vfs_read` and `vfs_write`, and the nodes behind paths.
 //!
 //! A device is a [`FileOperations`], as in the kernel; which functions it has decides which way a call takes. Operations
-//! that touch user memory exist once per policy, so an open file carries the operations of the policy that opened it.
+//! on the measured path exist once per policy, so an open file carries the operations of the preset that opened it.
 #![forbid(unsafe_code)]
 
 pub mod console;
 pub mod devices;
 pub mod node;
+pub mod notify;
 #[cfg(target_os = "none")]
 pub mod pmem;
+pub mod read_write;
+#[cfg(test)]
+mod tests;
 
 use crate::arch::single::Single;
 use crate::errno::Errno;
-use crate::policy::Policy;
-use crate::uaccess::{UserRange, access_ok};
+use crate::iter::{Destination, IovIter, Source};
+use crate::uaccess::UserRange;
 use core::cell::Cell;
 use node::Node;
+use notify::Inode;
 
-/// Most bytes that one call moves: `INT_MAX` rounded down to a page (`MAX_RW_COUNT`, include/linux/fs.h).
-pub const MAX_RW_COUNT: u32 = 0x7fff_f000;
+pub use crate::iter::MAX_RW_COUNT;
 
 /// Descriptors of a program.
 pub const DESCRIPTORS: usize = 256;
@@ -26,18 +30,55 @@ pub const DESCRIPTORS: usize = 256;
 /// Open files in the system.
 const OPEN_FILES: usize = 256;
 
-/// `read` and `write` of a device: a checked range of user memory and the file position, which the operation moves.
+/// Plain `read` and `write` of a device: a checked range of user memory and the file position, which the operation moves.
 /// Returns the bytes moved.
 pub type ReadWrite = fn(&OpenFile, UserRange, &Cell<u64>) -> Result<u32, Errno>;
+
+/// `read_iter`: as [`ReadWrite`], to wherever the iterator leads.
+pub type ReadIter = fn(&Kiocb<'_>, &mut IovIter<'_, Destination>) -> Result<u32, Errno>;
+
+/// `write_iter`: as [`ReadIter`], from wherever the iterator leads.
+pub type WriteIter = fn(&Kiocb<'_>, &mut IovIter<'_, Source>) -> Result<u32, Errno>;
 
 /// What a device can do; a missing function is an error of the call that needs it.
 pub struct FileOperations {
     /// Reads into user memory.
     pub read: Option<ReadWrite>,
+    /// Reads into whatever memory.
+    pub read_iter: Option<ReadIter>,
     /// Writes from user memory.
     pub write: Option<ReadWrite>,
+    /// Writes from whatever memory.
+    pub write_iter: Option<WriteIter>,
     /// How `lseek` behaves.
     pub seek: Seek,
+    /// Whether transfers at a position of the caller's choice are possible (`FMODE_PREAD`, `FMODE_PWRITE`).
+    pub is_positional: bool,
+    /// Whether it never waits, so that `RWF_NOWAIT` is granted (`FMODE_NOWAIT`).
+    pub is_nowait: bool,
+}
+
+impl FileOperations {
+    /// A file that can do nothing.
+    pub const NOTHING: Self = Self {
+        read: None,
+        read_iter: None,
+        write: None,
+        write_iter: None,
+        seek: Seek::No,
+        is_positional: false,
+        is_nowait: false,
+    };
+}
+
+/// One transfer to or from a file (`struct kiocb`).
+pub struct Kiocb<'a> {
+    /// The file.
+    pub file: &'a OpenFile,
+    /// Where in the file; operations move it.
+    pub position: Cell<u64>,
+    /// `RWF_` flags of the call.
+    pub flags: u32,
 }
 
 /// How a file answers `lseek`.
@@ -53,26 +94,54 @@ pub enum Seek {
 
 /// An open file: shared by the descriptors that `dup2` made of one `open`.
 pub struct OpenFile {
-    operations: Cell<&'static FileOperations>,
+    operations: Cell<Option<&'static FileOperations>>,
+    inode: Cell<Option<&'static Inode>>,
     node: Cell<Node>,
-    flags: Cell<u32>,
+    /// `FMODE_` bits.
+    mode: Cell<u32>,
     position: Cell<u64>,
-    descriptors: Cell<u32>,
+    /// Descriptors that are it (`f_count`).
+    count: Cell<u32>,
+    /// `f_pos_lock`.
+    is_position_locked: Cell<bool>,
 }
 
-/// Open for reading.
-const MODE_READ: u32 = 1;
-/// Open for writing.
-const MODE_WRITE: u32 = 2;
+/// `FMODE_` bits (include/linux/fs.h), and two of this kernel's own.
+mod mode {
+    /// Open for reading.
+    pub const READ: u32 = 1;
+    /// Open for writing.
+    pub const WRITE: u32 = 2;
+    /// Reads at a chosen position are possible.
+    pub const PREAD: u32 = 8;
+    /// Writes at a chosen position are possible.
+    pub const PWRITE: u32 = 0x10;
+    /// The position must be locked when the file has more than one descriptor.
+    pub const ATOMIC_POS: u32 = 0x8000;
+    /// Some read operation exists.
+    pub const CAN_READ: u32 = 0x2_0000;
+    /// Some write operation exists.
+    pub const CAN_WRITE: u32 = 0x4_0000;
+    /// `RWF_NOWAIT` is granted.
+    pub const NOWAIT: u32 = 0x800_0000;
+    /// Something was watched when the file was opened.
+    pub const WATCHED: u32 = 0x2000_0000;
+    /// `/dev/zero`, open for reading, which nobody watches: its operation may be called without asking which it is.
+    pub const ZERO_READ: u32 = 0x4000_0000;
+    /// The same for `/dev/null` and writing.
+    pub const NULL_WRITE: u32 = 0x8000_0000;
+}
 
 static FILES: Single<[OpenFile; OPEN_FILES]> = Single::new(
     [const {
         OpenFile {
-            operations: Cell::new(&devices::NOTHING),
+            operations: Cell::new(None),
+            inode: Cell::new(None),
             node: Cell::new(Node::Null),
-            flags: Cell::new(0),
+            mode: Cell::new(0),
             position: Cell::new(0),
-            descriptors: Cell::new(0),
+            count: Cell::new(0),
+            is_position_locked: Cell::new(false),
         }
     }; OPEN_FILES],
 );
@@ -84,25 +153,62 @@ impl OpenFile {
     }
 
     /// The file position.
+    #[inline(always)]
     pub fn position(&self) -> &Cell<u64> {
         &self.position
     }
 
-    /// Whether it is open for reading.
+    /// What it can do.
     #[inline(always)]
-    pub fn may_read(&self) -> bool {
-        self.flags.get() & MODE_READ != 0
+    pub fn operations(&self) -> &'static FileOperations {
+        self.operations.get().unwrap_or(&FileOperations::NOTHING)
     }
 
-    /// Whether it is open for writing.
     #[inline(always)]
-    pub fn may_write(&self) -> bool {
-        self.flags.get() & MODE_WRITE != 0
+    fn inode(&self) -> Option<&'static Inode> {
+        self.inode.get()
+    }
+
+    /// Whether all of these `FMODE_` bits are set.
+    #[inline(always)]
+    fn has(&self, bits: u32) -> bool {
+        self.mode.get() & bits == bits
     }
 
     /// How it answers `lseek`.
     pub fn seek_rule(&self) -> Seek {
-        self.operations.get().seek
+        self.operations().seek
+    }
+
+    fn mode_of(node: Node, operations: &FileOperations, flags: u32) -> u32 {
+        let access = match flags & open_flags::ACCESS_MODE {
+            open_flags::READ_ONLY => mode::READ,
+            open_flags::WRITE_ONLY => mode::WRITE,
+            _ => mode::READ | mode::WRITE,
+        };
+        let bit = |condition: bool, bit: u32| if condition { bit } else { 0 };
+        let is_watched = notify::is_any_watched();
+        access
+            | bit(operations.is_positional, mode::PREAD | mode::PWRITE)
+            | bit(matches!(operations.seek, Seek::Regular), mode::ATOMIC_POS)
+            | bit(operations.is_nowait, mode::NOWAIT)
+            | bit(is_watched, mode::WATCHED)
+            | bit(
+                access & mode::READ != 0 && (operations.read.is_some() || operations.read_iter.is_some()),
+                mode::CAN_READ,
+            )
+            | bit(
+                access & mode::WRITE != 0 && (operations.write.is_some() || operations.write_iter.is_some()),
+                mode::CAN_WRITE,
+            )
+            | bit(
+                !is_watched && node == Node::Zero && access & mode::READ != 0,
+                mode::ZERO_READ,
+            )
+            | bit(
+                !is_watched && node == Node::Null && access & mode::WRITE != 0,
+                mode::NULL_WRITE,
+            )
     }
 }
 
@@ -140,37 +246,34 @@ impl FileTable {
         self.0.get(descriptor as usize).and_then(Cell::get).ok_or(Errno::EBADF)
     }
 
-    /// Opens `node` on the lowest free descriptor, with the operations of policy `P`.
+    /// Opens `node` on the lowest free descriptor, with the operations that the preset in force gives it.
     ///
     /// # Errors
     /// `EMFILE` and `ENFILE` when a table is full, `EISDIR`, `EROFS` for what the node does not allow.
-    pub fn open<P: Policy>(&self, node: Node, flags: u32) -> Result<u32, Errno> {
+    pub fn open(&self, node: Node, operations: &'static FileOperations, flags: u32) -> Result<u32, Errno> {
         let slot = self
             .0
             .iter()
             .position(|slot| slot.get().is_none())
             .ok_or(Errno::EMFILE)?;
-        let mode = match flags & open_flags::ACCESS_MODE {
-            open_flags::READ_ONLY => MODE_READ,
-            open_flags::WRITE_ONLY => MODE_WRITE,
-            _ => MODE_READ | MODE_WRITE,
-        };
+        let mode = OpenFile::mode_of(node, operations, flags);
         if flags & open_flags::DIRECTORY != 0 && node != Node::Directory {
             return Err(Errno::ENOTDIR);
         }
-        if mode & MODE_WRITE != 0 {
+        if mode & mode::WRITE != 0 {
             node.check_writable()?;
         }
         let file = FILES
             .get()
             .iter()
-            .find(|file| file.descriptors.get() == 0)
+            .find(|file| file.count.get() == 0)
             .ok_or(Errno::ENFILE)?;
-        file.operations.set(node.operations::<P>());
+        file.operations.set(Some(operations));
+        file.inode.set(Some(node.inode()));
         file.node.set(node);
-        file.flags.set(mode);
+        file.mode.set(mode);
         file.position.set(0);
-        file.descriptors.set(1);
+        file.count.set(1);
         self.0[slot].set(Some(file));
         Ok(slot as u32)
     }
@@ -182,7 +285,7 @@ impl FileTable {
     pub fn close(&self, descriptor: u32) -> Result<(), Errno> {
         let file = self.fdget(descriptor)?;
         self.0[descriptor as usize].set(None);
-        file.descriptors.set(file.descriptors.get() - 1);
+        file.count.set(file.count.get() - 1);
         Ok(())
     }
 
@@ -197,7 +300,7 @@ impl FileTable {
             if slot.get().is_some() {
                 self.close(new)?;
             }
-            file.descriptors.set(file.descriptors.get() + 1);
+            file.count.set(file.count.get() + 1);
             slot.set(Some(file));
         }
         Ok(new)
@@ -221,48 +324,4 @@ impl Default for FileTable {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Checks and clamps a count (`rw_verify_area`): one with the top bit set is negative.
-///
-/// # Errors
-/// `EINVAL`.
-#[inline(always)]
-pub fn rw_verify_area(range: UserRange) -> Result<UserRange, Errno> {
-    if range.len() > i32::MAX as u32 {
-        return Err(Errno::EINVAL);
-    }
-    Ok(range.truncate(MAX_RW_COUNT))
-}
-
-/// Reads from an open file to user memory, in the kernel's order of checks: mode, operation, range, count.
-///
-/// # Errors
-/// `EBADF`, `EINVAL`, `EFAULT` and the operation's own.
-#[inline(always)]
-pub fn vfs_read<P: Policy>(file: &OpenFile, address: u32, length: u32, position: &Cell<u64>) -> Result<u32, Errno> {
-    if !file.may_read() {
-        return Err(Errno::EBADF);
-    }
-    let read = file
-        .operations
-        .get()
-        .read
-        .ok_or_else(|| file.node.get().missing_read())?;
-    let range = access_ok::<P>(crate::addr::UserAddr::new(address), length)?;
-    read(file, rw_verify_area(range)?, position)
-}
-
-/// Writes user memory to an open file; see [`vfs_read`].
-///
-/// # Errors
-/// As [`vfs_read`].
-#[inline(always)]
-pub fn vfs_write<P: Policy>(file: &OpenFile, address: u32, length: u32, position: &Cell<u64>) -> Result<u32, Errno> {
-    if !file.may_write() {
-        return Err(Errno::EBADF);
-    }
-    let write = file.operations.get().write.ok_or(Errno::EINVAL)?;
-    let range = access_ok::<P>(crate::addr::UserAddr::new(address), length)?;
-    write(file, rw_verify_area(range)?, position)
 }

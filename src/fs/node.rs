@@ -1,7 +1,7 @@
 //! What paths lead to: devices, files of the initial archive, directories.
 #![forbid(unsafe_code)]
 
-use super::devices::{NOTHING, Operations};
+use super::devices::{self, Operations};
 use super::{FileOperations, console};
 use crate::errno::Errno;
 use crate::initrd;
@@ -33,12 +33,12 @@ impl Node {
         match self {
             Node::Null => &const { Operations::<P>::NULL },
             Node::Zero => &const { Operations::<P>::ZERO },
-            Node::Full => &const { Operations::<P>::FULL },
-            Node::Console => &const { console::Operations::<P>::CONSOLE },
+            Node::Full => &devices::FULL,
+            Node::Console => &console::CONSOLE,
             #[cfg(target_os = "none")]
             Node::Pmem => &const { super::pmem::Operations::<P>::PMEM },
-            Node::Bytes(_) => &const { Operations::<P>::BYTES },
-            Node::Directory => &NOTHING,
+            Node::Bytes(_) => &devices::BYTES,
+            Node::Directory => &devices::DIRECTORY,
         }
     }
 
@@ -59,15 +59,6 @@ impl Node {
             Node::Directory => Err(Errno::EISDIR),
             Node::Bytes(_) => Err(Errno::EROFS),
             _ => Ok(()),
-        }
-    }
-
-    /// Why it cannot be read, when it has no read operation.
-    pub fn missing_read(self) -> Errno {
-        if self == Node::Directory {
-            Errno::EISDIR
-        } else {
-            Errno::EINVAL
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{FileOperations, OpenFile, Seek};
 use crate::arch::CACHE_LINE;
 use crate::errno::Errno;
 use crate::mm::pmem;
-use crate::policy::Policy;
+use crate::policy::{General, Policy};
 use crate::uaccess::copy_mc::{McSource, copy_mc_to_user};
 use crate::uaccess::{UserRange, copy_from_user};
 use core::cell::Cell;
@@ -27,8 +27,10 @@ impl<P: Policy> Operations<P> {
     /// `/dev/pmem0`.
     pub const PMEM: FileOperations = FileOperations {
         read: Some(read_pmem::<P>),
-        write: Some(write_pmem::<P>),
+        write: Some(write_pmem),
         seek: Seek::Regular,
+        is_positional: true,
+        ..FileOperations::NOTHING
     };
 }
 
@@ -60,7 +62,7 @@ fn writable(start: u32, length: u32) -> u32 {
     }
 }
 
-fn write_pmem<P: Policy>(_: &OpenFile, range: UserRange, position: &Cell<u64>) -> Result<u32, Errno> {
+fn write_pmem(_: &OpenFile, range: UserRange, position: &Cell<u64>) -> Result<u32, Errno> {
     let start = offset(position);
     if range.is_empty() {
         return Ok(0);
@@ -73,7 +75,7 @@ fn write_pmem<P: Policy>(_: &OpenFile, range: UserRange, position: &Cell<u64>) -
     if range.is_empty() {
         return Err(Errno::EIO);
     }
-    let residue = pmem::with_bytes(start, range.len(), |bytes| copy_from_user::<P>(bytes, &range));
+    let residue = pmem::with_bytes(start, range.len(), |bytes| copy_from_user::<General>(bytes, &range));
     let done = residue.count(range.len())?;
     let whole = start.next_multiple_of(LINE)..(start + done) / LINE * LINE;
     if !whole.is_empty() {

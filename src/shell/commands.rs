@@ -286,7 +286,7 @@ fn preset(words: &[&str]) -> i32 {
                     ' '
                 };
                 println!("{mark} {:<8} {}", preset.name, preset.reason);
-                println!("           {}", preset.axes.join(" "));
+                println!("           {}", preset.machinery.values.join(" "));
             }
             0
         }

@@ -1,10 +1,10 @@
 //! exit, getpid, getppid, uname.
 #![forbid(unsafe_code)]
 
-use super::result;
+use super::{enter, result};
 use crate::addr::UserAddr;
 use crate::errno::Errno;
-use crate::policy::Policy;
+use crate::policy::General;
 use crate::task;
 use crate::uaccess::{access_ok, copy_to_user};
 
@@ -25,7 +25,8 @@ pub(super) extern "C" fn sys_getppid(_: u32, _: u32, _: u32, _: u32, _: u32, _: 
 }
 
 /// `struct new_utsname`: six fields of 65 bytes.
-pub(super) extern "C" fn sys_uname<P: Policy>(buffer: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> i32 {
+pub(super) extern "C" fn sys_uname(buffer: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> i32 {
+    enter::<General>();
     const FIELD: usize = 65;
     let fields = [
         "zeronull",
@@ -40,8 +41,8 @@ pub(super) extern "C" fn sys_uname<P: Policy>(buffer: u32, _: u32, _: u32, _: u3
         slot[..text.len()].copy_from_slice(text.as_bytes());
     }
     let write = || {
-        let range = access_ok::<P>(UserAddr::new(buffer), image.len() as u32)?;
-        if copy_to_user::<P>(&range, &image).is_done() {
+        let range = access_ok::<General>(UserAddr::new(buffer), image.len() as u32)?;
+        if copy_to_user::<General>(&range, &image).is_done() {
             Ok(0)
         } else {
             Err(Errno::EFAULT)

@@ -9,10 +9,10 @@ use crate::arch::ppc::{accounting, user_context};
 use crate::arch::{CACHE_LINE, window};
 use crate::console;
 use crate::errno::Errno;
-use crate::fs::{node::Node, open_flags};
+use crate::fs::{console::CONSOLE, node::Node, open_flags};
 use crate::measure::clock::TICK_HZ;
 use crate::mm::AddressSpace;
-use crate::policy::{Policy, WindowControl};
+use crate::policy::{General, Policy, WindowControl};
 use crate::uaccess;
 use crate::uaccess::limit::{self, USER_DS};
 use alloc::vec::Vec;
@@ -55,11 +55,11 @@ impl From<Errno> for ExecError {
     }
 }
 
-/// Loads `file` and runs it under policy `P` until it ends; returns its exit status, or 128 plus a signal's number.
+/// Loads `file` and runs it under the preset in force until it ends; returns its exit status, or 128 plus a signal's number.
 ///
 /// # Errors
 /// Why it did not start; nothing of it remains then.
-pub fn run<P: Policy>(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, ExecError> {
+pub fn run(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, ExecError> {
     let program = Program::parse(file).map_err(ExecError::Elf)?;
     let space = AddressSpace::new()?;
     let mut end = 0;
@@ -82,19 +82,20 @@ pub fn run<P: Policy>(name: &'static str, file: &[u8], arguments: &[&str]) -> Re
     let task = current();
     task.name.set(name);
     for flags in [open_flags::READ_ONLY, open_flags::WRITE_ONLY, open_flags::WRITE_ONLY] {
-        task.files.open::<P>(Node::Console, flags)?;
+        task.files.open(Node::Console, &CONSOLE, flags)?;
     }
     space.activate();
     *task.space.borrow_mut() = Some(space);
     // A Ctrl-C from before was not meant for this program.
     console::take_interrupt();
     RUNNING.store(true, Ordering::Relaxed);
-    if !P::Window::ENABLED {
+    let has_kuap = <General as Policy>::Window::is_enabled();
+    if !has_kuap {
         window::set_kuap(false);
     }
     accounting::to_user();
     let status = user_context::run_user(program.entry, stack);
-    if !P::Window::ENABLED {
+    if !has_kuap {
         window::set_kuap(true);
     }
     RUNNING.store(false, Ordering::Relaxed);

@@ -53,7 +53,7 @@ pub fn clear_user<P: Policy>(range: &UserRange) -> Residue {
         Engine::Bytes => raw::clear_user_bytes(open.start(), range.len()),
     };
     drop(open);
-    if P::Count::ENABLED {
+    if P::Count::is_enabled() {
         counters().cleared(range.len() - residue);
     }
     Residue(residue)
@@ -64,7 +64,7 @@ fn fitting(range: &UserRange, length: usize) -> UserRange {
 }
 
 fn copied<P: Policy>(range: &UserRange, residue: u32) -> Residue {
-    if P::Count::ENABLED {
+    if P::Count::is_enabled() {
         counters().copied(range.len() - residue);
     }
     Residue(residue)

@@ -35,8 +35,8 @@ fn is_kernel_range<P: Policy>(range: &UserRange) -> bool {
 impl<'a, P: Policy> Window<'a, P> {
     #[inline(always)]
     pub(super) fn open(range: &'a UserRange, direction: Direction) -> Self {
-        if P::Window::ENABLED && !is_kernel_range::<P>(range) {
-            if P::Count::ENABLED {
+        if P::Window::is_enabled() && !is_kernel_range::<P>(range) {
+            if P::Count::is_enabled() {
                 counters().opened(window::is_open());
             }
             window::open(range.start(), range.len(), direction != Direction::Read);
@@ -56,7 +56,7 @@ impl<'a, P: Policy> Window<'a, P> {
 impl<P: Policy> Drop for Window<'_, P> {
     #[inline(always)]
     fn drop(&mut self) {
-        if P::Window::ENABLED && !is_kernel_range::<P>(self.range) {
+        if P::Window::is_enabled() && !is_kernel_range::<P>(self.range) {
             window::close();
         }
     }
@@ -76,7 +76,7 @@ pub fn user_access_begin<P: Policy>(range: &UserRange, direction: Direction) -> 
     if range.is_empty() {
         return Err(Errno::EFAULT);
     }
-    if P::Window::ENABLED && window::is_open() {
+    if P::Window::is_enabled() && window::is_open() {
         counters().nested();
         return Err(Errno::EINVAL);
     }

@@ -12,12 +12,45 @@ pub mod user_context;
 
 pub use frame::TrapFrame;
 
+use crate::errno::Errno;
+use core::cell::UnsafeCell;
+
 /// Entries of a system call table; numbers from here on are ENOSYS. Linux 6.1 knows 451, none of which above 403
 /// (`clock_gettime64`) has a place here.
 pub const SYSCALL_COUNT: usize = 404;
 
 /// A system call as the entry code calls it: r3–r8 in, a count or a negative error number out.
 pub type SyscallEntry = extern "C" fn(u32, u32, u32, u32, u32, u32) -> i32;
+
+/// The system call table: constant memory of which single entries are replaced as code is patched.
+struct SyscallTable(UnsafeCell<[SyscallEntry; SYSCALL_COUNT]>);
+
+// SAFETY: Rust never reads the entries, the entry code loads whole words, and replacing one stores a whole word.
+unsafe impl Sync for SyscallTable {}
+
+extern "C" fn sys_ni_syscall(_: u32, _: u32, _: u32, _: u32, _: u32, _: u32) -> i32 {
+    -(Errno::ENOSYS.raw() as i32)
+}
+
+#[unsafe(link_section = ".ro_after_init")]
+static SYSCALL_TABLE: SyscallTable = SyscallTable(UnsafeCell::new([sys_ni_syscall; SYSCALL_COUNT]));
+
+/// Makes `entry` answer system call `number` from now on; panics for a number that the table does not have.
+pub fn set_syscall(number: usize, entry: SyscallEntry) {
+    assert!(number < SYSCALL_COUNT, "system call {number} is not in the table");
+    let address = SYSCALL_TABLE.0.get().addr() + number * size_of::<SyscallEntry>();
+    super::mmu::patch_instruction(address, entry as usize as u32);
+}
+
+/// Makes the entries of `table` answer system calls until [`restore_syscalls`].
+pub fn use_syscalls(table: &'static [SyscallEntry; SYSCALL_COUNT]) {
+    set_syscall_table(table.as_ptr().addr());
+}
+
+/// Makes the entries of [`set_syscall`] answer system calls.
+pub fn restore_syscalls() {
+    set_syscall_table(SYSCALL_TABLE.0.get().addr());
+}
 
 unsafe extern "C" {
     static syscall_entry_site: [u32; 2];
@@ -29,16 +62,15 @@ unsafe extern "C" {
     static syscall_table_site_counted: [u32; 2];
 }
 
-/// Makes `table` the system call table from the next system call on, by patching its address into the entry code.
-pub fn set_syscall_table(table: &'static [SyscallEntry; SYSCALL_COUNT]) {
-    let address = table.as_ptr().addr() as u32;
+/// Makes the table at `address` the one in force from the next system call on, by patching its address into the entry code.
+fn set_syscall_table(address: usize) {
     for site in [
         &raw const syscall_table_site,
         &raw const syscall_table_site_by_ticks,
         &raw const syscall_table_site_counted,
     ] {
         // addis r12, r12, high adjusted; lwz r12, low(r12)
-        patch_address(site.addr(), [0x3d8c_0000, 0x818c_0000], address);
+        patch_address(site.addr(), [0x3d8c_0000, 0x818c_0000], address as u32);
     }
 }
 

@@ -244,17 +244,17 @@ pub fn set_linear_page(page: u32, entry: u32) {
 /// Bytes of the linear map for which [`set_linear_page`] works.
 pub const LINEAR_PAGES: u32 = L2_ENTRIES as u32 * PAGE_SIZE;
 
-/// Replaces one instruction of the kernel's text (code patching, arch/powerpc/lib/code-patching.c): makes the image
+/// Replaces one instruction of the kernel's text, or one word of its constants (code patching, arch/powerpc/lib/code-patching.c): makes the image
 /// writable for one store, then carries the line to memory and out of the instruction cache.
 pub fn patch_instruction(address: usize, instruction: u32) {
     assert!(
-        super::super::is_image_text(address as u32),
-        "patch at {address:#x} outside the kernel's text"
+        super::super::is_image_constant(address as u32),
+        "patch at {address:#x} outside the kernel's text and constants"
     );
     spr::without_interrupts(|| {
         set_image_block(BAT_RAM_LOWER);
-        // SAFETY: the word is an instruction of the kernel that is not being executed: interrupts are off, and this function
-        // is not what is patched.
+        // SAFETY: the word is an instruction of the kernel that is not being executed (interrupts are off, and this function
+        // is not what is patched), or a constant that only assembly reads.
         unsafe { core::ptr::without_provenance_mut::<u32>(address).write_volatile(instruction) };
         super::super::flush_instruction_range(address, 4);
         set_image_block(BAT_READ_ONLY_LOWER);

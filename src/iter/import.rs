@@ -1,0 +1,103 @@
+//! From the array that user code passes to checked segments (`import_iovec`).
+#![forbid(unsafe_code)]
+
+use super::{IovIter, MAX_RW_COUNT, Side};
+use crate::addr::UserAddr;
+use crate::errno::Errno;
+use crate::policy::Policy;
+use crate::uaccess::{UserRange, access_ok, copy_from_user};
+use alloc::vec::Vec;
+
+/// Most entries of an array (include/uapi/linux/uio.h).
+pub const UIO_MAXIOV: u32 = 1024;
+
+/// Entries that need no heap.
+const UIO_FASTIOV: usize = 8;
+
+/// Bytes of a `struct iovec`: base, length.
+const ENTRY: usize = 8;
+
+/// The checked copy of an array.
+pub struct IovecArray {
+    few: [UserRange; UIO_FASTIOV],
+    many: Vec<UserRange>,
+    length: usize,
+    total: u32,
+}
+
+impl IovecArray {
+    /// An iterator over all of it.
+    pub fn iter<S: Side>(&self) -> IovIter<'_, S> {
+        let segments = if self.length <= UIO_FASTIOV {
+            &self.few[..self.length]
+        } else {
+            &self.many
+        };
+        IovIter::vector_of(segments, self.total)
+    }
+
+    fn push(&mut self, range: UserRange) {
+        if self.many.capacity() > 0 {
+            self.many.push(range);
+        } else {
+            self.few[self.length] = range;
+        }
+        self.length += 1;
+    }
+}
+
+/// Copies `count` entries from user memory and checks each range; what exceeds [`MAX_RW_COUNT`] in sum is cut off.
+///
+/// # Errors
+/// `EINVAL` for more than 1024 entries or a length with the sign bit, `EFAULT` for an array that cannot be read, then
+/// for a range outside user space, empty ones included.
+#[inline(never)]
+pub fn import_iovec<P: Policy>(address: UserAddr, count: u32) -> Result<IovecArray, Errno> {
+    let nowhere = access_ok::<P>(UserAddr::new(0), 0)?;
+    if count > UIO_MAXIOV {
+        return Err(Errno::EINVAL);
+    }
+    let mut array = IovecArray {
+        few: [nowhere; UIO_FASTIOV],
+        many: Vec::new(),
+        length: 0,
+        total: 0,
+    };
+    if count as usize > UIO_FASTIOV {
+        array.many = Vec::with_capacity(count as usize);
+    }
+    if count == 0 {
+        return Ok(array);
+    }
+    let mut rest = access_ok::<P>(address, count * ENTRY as u32)?;
+    // The array must be readable as a whole before any entry is judged, and no length may be negative before any range is.
+    let (mut is_length_bad, mut is_range_bad) = (false, false);
+    let mut buffer = [0; UIO_FASTIOV * ENTRY];
+    while !rest.is_empty() {
+        let bytes = rest.len().min(buffer.len() as u32);
+        if !copy_from_user::<P>(&mut buffer[..bytes as usize], &rest).is_done() {
+            return Err(Errno::EFAULT);
+        }
+        rest = rest.advance(bytes);
+        for entry in buffer[..bytes as usize].as_chunks::<ENTRY>().0 {
+            let [b0, b1, b2, b3, l0, l1, l2, l3] = *entry;
+            let length = u32::from_be_bytes([l0, l1, l2, l3]);
+            is_length_bad |= length > i32::MAX as u32;
+            match access_ok::<P>(UserAddr::new(u32::from_be_bytes([b0, b1, b2, b3])), length) {
+                Ok(range) => {
+                    let range = range.truncate(MAX_RW_COUNT - array.total);
+                    array.total += range.len();
+                    array.push(range);
+                }
+                Err(_) => is_range_bad = true,
+            }
+        }
+    }
+    if is_length_bad {
+        Err(Errno::EINVAL)
+    } else if is_range_bad {
+        Err(Errno::EFAULT)
+    } else {
+        Ok(array)
+    }
+}
