@@ -33,6 +33,8 @@ fn main() {
     println!("cargo::rerun-if-changed={}", script.display());
     println!("cargo::rustc-link-arg-bin=zeronull=-T{}", script.display());
     println!("cargo::rustc-link-arg-bin=zeronull=--no-eh-frame-hdr");
+    // One copy of what policies compile to when they differ only in what a function does not ask for.
+    println!("cargo::rustc-link-arg-bin=zeronull=--icf=all");
     let load_offset = if env::var_os("CARGO_FEATURE_BOARD_MCR3000").is_some() {
         UNDER_U_BOOT
     } else {

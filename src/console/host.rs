@@ -22,3 +22,12 @@ pub fn take_output() -> Vec<u8> {
 pub fn read_line(_: &mut [u8]) -> Line {
     Line::End
 }
+
+/// Prints to the console that keeps its output.
+#[macro_export]
+macro_rules! println {
+    ($($arguments:tt)*) => {{
+        $crate::console::write_bytes(std::format!($($arguments)*).as_bytes());
+        $crate::console::write_bytes(b"\n");
+    }};
+}

@@ -79,7 +79,10 @@ impl Build<'_> {
                 self.profile,
             ])
             .args(["--target", TARGET, "-Zjson-target-spec", "-Zbuild-std=core,alloc"])
-            .args(["-Zbuild-std-features=compiler-builtins-mem", "--target-dir"])
+            .args([
+                "-Zbuild-std-features=compiler-builtins-mem,optimize_for_size",
+                "--target-dir",
+            ])
             .arg(self.target_directory)
             // The encoded form of another Cargo around this one would win over RUSTFLAGS.
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
