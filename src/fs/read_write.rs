@@ -264,6 +264,21 @@ fn write_by_layers<P: Policy>(files: &FileTable, descriptor: u32, address: u32, 
     })
 }
 
+/// As much of a range as one call moves. One comparison decides the ordinary case.
+///
+/// # Errors
+/// `EINVAL` for a count that is negative as a signed number.
+#[inline(always)]
+fn cut(range: UserRange) -> Result<UserRange, Errno> {
+    if range.len() <= MAX_RW_COUNT {
+        Ok(range)
+    } else if range.len() <= i32::MAX as u32 {
+        Ok(range.truncate(MAX_RW_COUNT))
+    } else {
+        Err(Errno::EINVAL)
+    }
+}
+
 /// `read` of a descriptor.
 ///
 /// # Errors
@@ -273,12 +288,10 @@ pub fn ksys_read<P: Policy>(files: &FileTable, descriptor: u32, address: u32, co
     if P::Layers::ARE_LINUX {
         return read_by_layers::<P>(files, descriptor, address, count);
     }
-    // What is above the most of a call takes the long way to its errors.
     if let Ok(file) = files.fdget(descriptor)
         && file.has(mode::ZERO_READ)
-        && count <= MAX_RW_COUNT
     {
-        let range = access_ok::<P>(UserAddr::new(address), count)?;
+        let range = cut(access_ok::<P>(UserAddr::new(address), count)?)?;
         return if P::Zero::HAS_READ {
             devices::clear::<P>(range)
         } else {
@@ -299,9 +312,8 @@ pub fn ksys_write<P: Policy>(files: &FileTable, descriptor: u32, address: u32, c
     }
     if let Ok(file) = files.fdget(descriptor)
         && file.has(mode::NULL_WRITE)
-        && count <= MAX_RW_COUNT
     {
-        let range = access_ok::<P>(UserAddr::new(address), count)?;
+        let range = cut(access_ok::<P>(UserAddr::new(address), count)?)?;
         return Ok(if P::Null::HAS_WRITE {
             range.len()
         } else {

@@ -261,7 +261,8 @@ fn lengths_are_judged_before_ranges_and_the_array_before_both() {
     map(1, 0);
     let end = AREA + PAGE_SIZE;
     let kernel = 0xc000_0000;
-    let table: [(&[(u32, u32)], Result<u32, Errno>); 6] = [
+    type Case<'a> = (&'a [(u32, u32)], Result<u32, Errno>);
+    let table: [Case<'_>; 6] = [
         (&[(AREA, u32::MAX), (AREA, 1)], Err(Errno::EINVAL)),
         (&[(kernel, 1), (AREA, 0x8000_0000)], Err(Errno::EINVAL)),
         (&[(AREA, 1), (kernel, 0)], Err(Errno::EFAULT)),

@@ -6,6 +6,7 @@ use crate::arch::ppc::accounting;
 use crate::arch::single::Single;
 use crate::console;
 use crate::console::line::{self, Line};
+use crate::fs::notify;
 use crate::initrd::{self, Entry};
 use crate::measure::clock::{self, to_time};
 use crate::{board, fs, lkdtm, mm, print, println, selftest, syscall, task, uaccess};
@@ -56,6 +57,12 @@ static COMMANDS: &[Command] = &[
         usage: "[NAME]",
         help: "show or choose the policy preset",
         run: preset,
+    },
+    Command {
+        name: "watch",
+        usage: "[PATH [off]]",
+        help: "count reads and writes of a file or directory",
+        run: watch,
     },
     Command {
         name: "accounting",
@@ -300,6 +307,31 @@ fn preset(words: &[&str]) -> i32 {
         }
         _ => usage("preset"),
     }
+}
+
+fn watch(words: &[&str]) -> i32 {
+    let (path, wanted) = match words {
+        [] => {
+            for inode in notify::all() {
+                match inode.events() {
+                    Some((accesses, modifications)) => {
+                        println!("{:<14} {accesses} accesses, {modifications} modifications", inode.path);
+                    }
+                    None => println!("{:<14} not watched", inode.path),
+                }
+            }
+            return 0;
+        }
+        [path] => (path, true),
+        [path, "off"] => (path, false),
+        _ => return usage("watch"),
+    };
+    let Some(inode) = notify::all().iter().find(|inode| inode.path == *path) else {
+        println!("watch: {path} cannot be watched: `watch` lists what can");
+        return USAGE;
+    };
+    inode.watch(wanted);
+    0
 }
 
 fn counters(words: &[&str]) -> i32 {
