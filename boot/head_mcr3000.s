@@ -29,8 +29,11 @@ FUNC head_entry
 	mtspr	{SPR_ICTRL}, %r3
 	isync
 
-	# Data cache: if it is on, reading twice its largest size pushes every modified line out to memory, whatever the part;
-	# then it is off and empty until translation can keep it away from devices.
+	# Data cache: if it is on, reading twice its largest size pushes every modified line out to memory, whatever the part,
+	# locked lines once they are not; then it is off and empty until translation can keep it away from devices.
+	lis	%r3, {CACHE_UNLOCK_ALL_HIGH}
+	mtspr	{SPR_DC_CST}, %r3
+	mtspr	{SPR_IC_CST}, %r3
 	mfspr	%r3, {SPR_DC_CST}
 	andis.	%r3, %r3, 0x8000
 	beq	2f
@@ -43,13 +46,12 @@ FUNC head_entry
 	sync
 2:	lis	%r3, {CACHE_DISABLE_HIGH}
 	mtspr	{SPR_DC_CST}, %r3
-	lis	%r3, {CACHE_UNLOCK_ALL_HIGH}
-	mtspr	{SPR_DC_CST}, %r3
-	mtspr	{SPR_IC_CST}, %r3
 	lis	%r3, {CACHE_INVALIDATE_ALL_HIGH}
 	mtspr	{SPR_DC_CST}, %r3
 	mtspr	{SPR_IC_CST}, %r3
 	lis	%r3, {DC_CLEAR_WRITE_THROUGH_HIGH}
+	mtspr	{SPR_DC_CST}, %r3
+	lis	%r3, {DC_CLEAR_LITTLE_ENDIAN_HIGH}
 	mtspr	{SPR_DC_CST}, %r3
 	isync
 

@@ -113,7 +113,7 @@ impl<'a> Tree<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, FdtError> {
         let there = bytes.len() as u32;
         let field = |index: usize| word(bytes, index * 4).unwrap_or(0);
-        if bytes.len() < HEADER || field(0) != MAGIC {
+        if field(0) != MAGIC {
             return Err(FdtError::Magic(field(0)));
         }
         let total = field(1);
@@ -349,5 +349,10 @@ mod tests {
             }
         }
         assert_eq!(Tree::new(&[0; 64]).err(), Some(FdtError::Magic(0)));
+        assert_eq!(Tree::new(&bytes[..3]).err(), Some(FdtError::Magic(0)));
+        assert_eq!(
+            Tree::new(&bytes[..39]).err(),
+            Some(FdtError::Size(bytes.len() as u32, 39))
+        );
     }
 }

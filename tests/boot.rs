@@ -1,17 +1,20 @@
 //! Starting the firmware: from every machine and CPU that it is for, and with everything that a start can get wrong.
 
+mod common;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use common::firmware::Firmware;
 use zeronull_image::board::Board;
 use zeronull_image::cargo::Build;
 use zeronull_image::image::{self, Image, ImageOptions};
 use zeronull_image::machine::{Console, Machine, Qemu, QemuStart};
 use zeronull_image::session::{Session, Transcript};
 use zeronull_image::start::{COMMAND_LINE_LIMIT, Initrd, Start};
-use zeronull_image::testing::{empty_directory, machines, output, program, skipped};
+use zeronull_image::testing::{empty_directory, machines, output, program};
 use zeronull_image::{cpio, workspace};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -115,32 +118,181 @@ fn console_is_on_standard_output_with_nographic_too() {
     assert_ended(&transcript, 0, BANNER);
 }
 
-// U-210
-#[test]
-fn hand_over_state_does_not_matter() {
-    skipped(
-        "U-210",
-        "QEMU has two states to start in, which the U-217 tests use; the others need the simulated board",
+/// QEMU with the raw image, entered from code that brings about a state of the core.
+fn enter_on_qemu(image: &Image, name: &str, code: &str, msr: u32) -> Transcript {
+    const IMAGE: u32 = 0x30_0000;
+    const CODE: u32 = 0x70_0000;
+    let directory = empty_directory(&format!("boot-{name}"));
+    let path = |file: &str| directory.join(file);
+    let source = format!(
+        "{code}
+        lis 10, {IMAGE:#x} >> 16; mtsrr0 10
+        lis 11, {msr} >> 16; ori 11, 11, {msr} & 0xffff; mtsrr1 11
+        rfi\n"
     );
+    fs::write(path("code.s"), source).expect("the source can be written");
+    output(
+        program("powerpc-linux-gnu-as")
+            .args(["-m603", "-mregnames", "-o"])
+            .args([path("code.o"), path("code.s")]),
+    );
+    output(
+        program("powerpc-linux-gnu-objcopy")
+            .args(["-O", "binary", "-j", ".text"])
+            .args([path("code.o"), path("code.bin")]),
+    );
+    let mut command = Command::new(Qemu::find_program().unwrap_or_else(|error| panic!("{error}")));
+    command.args([
+        "-M", "g3beige", "-cpu", "603e", "-vga", "none", "-nic", "none", "-display", "none",
+    ]);
+    command.args(["-serial", "stdio", "-monitor", "none", "-no-reboot"]);
+    for loader in [
+        format!("loader,file={},addr={IMAGE:#x},force-raw=on", image.bin().display()),
+        format!("loader,file={},addr={CODE:#x},force-raw=on", path("code.bin").display()),
+        format!("loader,addr={CODE:#x},cpu-num=0"),
+    ] {
+        command.args(["-device", &loader]);
+    }
+    command.args(["-fw_cfg", "name=opt/zeronull/cmdline,string=run=poweroff"]);
+    Session::start(command, format!("qemu with {name}"), Initrd::kept(image.initrd()))
+        .and_then(|session| session.finish(LIMIT))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+// U-210; the simulated board's states are in firmware_hand_over.rs.
+#[test]
+fn state_of_qemus_core_at_entry_does_not_matter() {
+    let image = image(Board::G3beige);
+    // All of memory mapped to itself by block 0, for both sides.
+    let identity = "
+        li 10, 0x2; mtspr 529, 10; mtspr 537, 10
+        li 10, 0x1ffe; mtspr 528, 10; mtspr 536, 10
+        isync\n";
+    let garbage = "
+        li 10, -1
+        mtctr 10; mtlr 10; mtxer 10; mtcrf 0xff, 10; mtdar 10; mtdsisr 10
+        mtsprg 0, 10; mtsprg 1, 10; mtsprg 2, 10; mtsprg 3, 10
+        mtspr 531, 10; mtspr 539, 10; mtspr 25, 10
+        lis 1, 0x30; lis 2, 0xdead; lis 3, 0xdead; mr 4, 10; mr 30, 10; mr 31, 10
+        lis 12, 0x2000; li 11, 16; mtctr 11; li 13, 0
+    1:  mtsrin 12, 13; addis 13, 13, 0x1000
+        bdnz 1b\n";
+    let caches = "mfspr 10, 1008; ori 10, 10, 0xcc00; mtspr 1008, 10; isync\n";
+    let decrementer = "li 10, 1000; mtdec 10\n";
+    let everything = [garbage, identity, caches, decrementer].concat();
+    for (name, code, msr) in [
+        ("interrupts on", decrementer, 0x9002),
+        ("a decrementer interrupt pending", "li 10, -1; mtdec 10\n", 0x1002),
+        ("vectors high", "", 0x1042),
+        ("machine check off", "", 0),
+        ("caches on", caches, 0x1002),
+        ("translation on", identity, 0x1032),
+        ("garbage in the registers", garbage, 0x1002),
+        ("everything", &everything, 0x9072),
+    ] {
+        let transcript = enter_on_qemu(&image, &name.replace(' ', "-"), code, msr);
+        assert_ended(&transcript, 0, BANNER);
+    }
+}
+
+// U-081; the simulated boards' sizes are in firmware_hand_over.rs.
+#[test]
+fn every_size_of_qemus_ram_is_found_and_can_be_used_to_its_end() {
+    for memory in [16, 64, 128, 256] {
+        let machine = Qemu {
+            memory,
+            ..Qemu::default()
+        };
+        // A program's break does not go beyond 128 MiB.
+        let buffer = (memory - 4).min(120);
+        let dd = format!("dd if=/dev/zero of=/dev/null bs={buffer}M count=1");
+        let transcript = run(&machine, &Start::commands(&[&dd]));
+        assert_ended(&transcript, 0, &format!(", {memory} MiB RAM\n"));
+        assert_ended(&transcript, 0, &format!("{} bytes (", buffer << 20));
+    }
+}
+
+/// What machines may differ in: their own lines in the banner and in `status`, the numbers behind a test, which depend on
+/// the length of a cache line, addresses and offsets of the kernel's code and data.
+fn without_machine(console: &str) -> Vec<String> {
+    let is_banner = |line: &str| {
+        ["zeronull 0", "image 0x", "core "]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    let lines = console.lines().filter(|line| !is_banner(line));
+    lines
+        .map(|line| {
+            let kept = match line.split_once(" # ") {
+                Some((test, _)) => test,
+                None => line.split_once(" physical 0x").map_or(line, |(text, _)| text),
+            };
+            let is_status = ["heap ", "frames ", "uptime "]
+                .iter()
+                .any(|start| kept.starts_with(start));
+            let mut words = Vec::new();
+            for word in kept.split(' ') {
+                let (text, offset) = word.split_once("+0x").unwrap_or((word, ""));
+                let is_kernel = text.starts_with("0xc0");
+                let is_number = is_status && text.starts_with(|first: char| first.is_ascii_digit());
+                words.push(match (is_kernel || is_number, offset) {
+                    (true, _) => "N",
+                    (false, "") => word,
+                    (false, _) => text,
+                });
+            }
+            words.join(" ")
+        })
+        .collect()
 }
 
 // U-211
 #[test]
 fn all_machines_give_the_same_transcript() {
-    let machines = machines();
-    if machines.len() < 2 {
-        skipped("U-211", "there is one machine to run on");
-        return;
-    }
-    let help = |console: String| console.split_once("commands:").map(|(_, help)| help.to_owned());
-    let texts: Vec<_> = machines
+    let commands = [
+        "help",
+        "status",
+        "files",
+        "preset",
+        "accounting",
+        "static_key",
+        "poison",
+        "dd if=/dev/zero of=/dev/null count=1000 status=noxfer",
+        "dd if=/dev/zero of=/dev/null bs=1M count=3 status=noxfer",
+        "dd if=/dev/zero of=/dev/full count=1 status=noxfer",
+        "dd if=/nothing",
+        "dd bs=0",
+        "dd --help",
+        "nullcall --help",
+        "probe load 0",
+        "probe store 0x80000000",
+        "probe jump 0xc0000000",
+        "lkdtm",
+        "no-such-command",
+        "poison 100 8; dd if=/dev/pmem0 of=/dev/null bs=64 count=2 status=noxfer; poison clear",
+        "selftest",
+        "status",
+    ];
+    let texts: Vec<_> = machines()
         .iter()
-        .map(|machine| help(run(machine.as_ref(), &Start::commands(&["help"])).console))
+        .map(|machine| {
+            let mut firmware = Firmware::boot(machine.as_ref(), &Start::default());
+            let mut text = without_machine(&firmware.banner);
+            for command in commands {
+                text.push(command.into());
+                text.extend(without_machine(&firmware.type_command(command)));
+            }
+            (machine.name(), text)
+        })
         .collect();
-    assert!(
-        texts.iter().all(|text| text.is_some() && text == &texts[0]),
-        "{texts:#?}"
-    );
+    let (first, expected) = &texts[0];
+    assert!(expected.len() > 100, "{expected:#?}");
+    for (name, text) in &texts[1..] {
+        for (found, wanted) in text.iter().zip(expected) {
+            assert_eq!(found, wanted, "{name} against {first}");
+        }
+        assert_eq!(text.len(), expected.len(), "{name} against {first}");
+    }
 }
 
 #[test]

@@ -288,11 +288,3 @@ fn nothing_is_lost_when_the_host_reads_slowly() {
         );
     }
 }
-
-#[test]
-fn console_cases_of_other_machines() {
-    skipped(
-        "U-232",
-        "QEMU's serial port cannot be moved or switched off; that needs the simulated board",
-    );
-}

@@ -95,8 +95,6 @@ pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], _reserved: u32) -> (Handover,
             Some(Err(error)) => println!("zeronull: device tree at {r3:#010x}: {error}: ignored"),
             None => println!("zeronull: device tree at {r3:#010x}: {size} bytes reach beyond RAM: ignored"),
         }
-    } else if (1..=64).contains(&r3) && ram_word(r4, window).is_some() {
-        from_arguments(r3, r4, window, &mut line);
     } else if from_board_info(r3, window, &mut told) {
         match (r4, r5) {
             (0, _) => {}
@@ -110,7 +108,7 @@ pub fn handover(line: &mut [u8; COMMAND_LINE_MAX], _reserved: u32) -> (Handover,
             }
             (start, end) => println!("zeronull: command line from {start:#010x} to {end:#010x}: ignored"),
         }
-    } else {
+    } else if !from_arguments(r3, r4, window, &mut line) {
         println!("zeronull: no device tree, bd_info or arguments in r3 ({r3:#010x}): defaults are used");
     }
     let board = BOARD.get().get();
@@ -167,11 +165,18 @@ fn write_back(address: *mut u32) {
     unsafe { asm!("dcbf 0, {}", "sync", in(reg) address, options(nostack, preserves_flags)) };
 }
 
-/// The words of `go ADDRESS WORDS` or `bootelf ADDRESS WORDS`; the former passes the address as well.
-fn from_arguments(count: u32, vector: u32, ram: u32, line: &mut Line<'_>) {
-    for index in 0..count {
-        let argument = ram_word(vector.wrapping_add(index * 4), ram).unwrap_or(0);
-        let text = ram_text(argument, argument.saturating_add(4096), ram);
+/// The words of `go ADDRESS WORDS` or `bootelf ADDRESS WORDS`, if that is what lies at `vector`; the former passes the
+/// address as well.
+fn from_arguments(count: u32, vector: u32, ram: u32, line: &mut Line<'_>) -> bool {
+    let argument = |index: u32| {
+        let at = ram_word(vector.checked_add(index * 4)?, ram).filter(|at| *at != 0)?;
+        let text = ram_text(at, at.saturating_add(4096), ram);
+        text.iter().all(|byte| matches!(byte, b' '..=b'~')).then_some(text)
+    };
+    if !(1..=64).contains(&count) || (0..count).any(|index| argument(index).is_none()) {
+        return false;
+    }
+    for (index, text) in (0..count).filter_map(argument).enumerate() {
         let is_address = !text.is_empty()
             && text
                 .strip_prefix(b"0x")
@@ -194,6 +199,7 @@ fn from_arguments(count: u32, vector: u32, ram: u32, line: &mut Line<'_>) {
         line.push(text);
         line.push(quote);
     }
+    true
 }
 
 fn from_tree(tree: &Tree<'_>, window: u32, told: &mut Handover, line: &mut Line<'_>) {

@@ -42,6 +42,11 @@ impl Board8xx {
         let soc = board.power_on(options).expect("the board can be built");
         let mut machine = Machine::new(board.part(), soc);
         machine.cpu.reset(machine.bus.exception_prefix());
+        Self::over(machine, terminal)
+    }
+
+    /// A machine that has not run yet.
+    pub fn over(machine: Machine<Soc>, terminal: Terminal) -> Self {
         Self {
             machine,
             terminal,
@@ -52,7 +57,12 @@ impl Board8xx {
 
     /// A board that its U-Boot has just left for `image`.
     pub fn started(board: &Board, options: Options, terminal: Terminal, image: &Image, hand_over: HandOver) -> Self {
-        let mut soc = board.power_on(options).expect("the board can be built");
+        let soc = board.power_on(options).expect("the board can be built");
+        Self::left(board, soc, terminal, image, hand_over)
+    }
+
+    /// The same for a board that something has been done to since it was switched on.
+    pub fn left(board: &Board, mut soc: Soc, terminal: Terminal, image: &Image, hand_over: HandOver) -> Self {
         leave_as_u_boot(&mut soc, board);
         let Entry { pc, msr, gpr, lr } = start(&mut soc, board, image, hand_over).expect("the image can be placed");
         let mut machine = Machine::new(board.part(), soc);
@@ -62,12 +72,7 @@ impl Board8xx {
         for (number, value) in gpr {
             machine.cpu.set_gpr(number, value);
         }
-        Self {
-            machine,
-            terminal,
-            output: String::new(),
-            matched: 0,
-        }
+        Self::over(machine, terminal)
     }
 
     fn collect(&mut self) {
