@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use common::firmware::image;
@@ -92,6 +93,24 @@ fn shares(clocks: BTreeMap<(bool, String), u64>) -> Shares {
     clocks.into_iter().map(|(key, clocks)| (key, share(clocks))).collect()
 }
 
+/// Runs `commands` on the simulated board; writes its exact profile between two places to a file and reads it.
+fn profiled(profile: &Path, [from, to]: [&str; 2], options: &[String], commands: &[&str]) -> (Transcript, Json) {
+    let own = [
+        format!("--profile={}", profile.display()),
+        format!("--profile-from={from}"),
+        format!("--profile-to={to}"),
+    ];
+    let simulator = Simulator {
+        options: [&own, options].concat(),
+        ..Simulator::default()
+    };
+    let session = simulator.start(&image(Board::Mcr3000), &Start::commands(commands));
+    let transcript = session.and_then(|session| session.finish(LIMIT));
+    let transcript = transcript.unwrap_or_else(|error| panic!("{error}"));
+    let profile = fs::read_to_string(profile).expect("the profile was written");
+    (transcript, Json::parse(&profile))
+}
+
 /// Records `load`, a call of the user program `program`, with both profilers.
 fn record(test: &str, setup: &str, program: &str, load: &str) -> Recording {
     let directory = empty_directory(test);
@@ -101,22 +120,13 @@ fn record(test: &str, setup: &str, program: &str, load: &str) -> Recording {
         readable_program(common::file(program)).unwrap_or_else(|error| panic!("{error}")),
     )
     .expect("the program can be written");
-    let simulator = Simulator {
-        options: vec![
-            format!("--profile={}", profile.display()),
-            "--profile-from=recording::enable".into(),
-            "--profile-to=recording::disable".into(),
-            "--profile-addresses".into(),
-            format!("--symbols={}", symbols.display()),
-        ],
-        ..Simulator::default()
-    };
     let record = format!("perf record -F 20000 {load}");
-    let start = Start::commands(&[setup, &record, "perf report --json"]);
-    let session = simulator.start(&image(Board::Mcr3000), &start);
-    let transcript: Transcript = session
-        .and_then(|session| session.finish(LIMIT))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let (transcript, exact) = profiled(
+        &profile,
+        ["recording::enable", "recording::disable"],
+        &["--profile-addresses".into(), format!("--symbols={}", symbols.display())],
+        &[setup, &record, "perf report --json"],
+    );
     assert_eq!(transcript.status, 0, "{}", transcript.console);
     let rows: Vec<Json> = transcript
         .lines()
@@ -134,7 +144,6 @@ fn record(test: &str, setup: &str, program: &str, load: &str) -> Recording {
         })
         .collect();
 
-    let exact = Json::parse(&fs::read_to_string(&profile).expect("the profile was written"));
     let mut clocks = BTreeMap::new();
     for function in exact.field("functions").elements() {
         let (space, name) = (function.field("space").text(), function.field("function").text());
@@ -251,4 +260,33 @@ fn samples_of_null_calls_agree_with_the_exact_profile() {
     check("profile_null", "accounting tick", "nullcall", |turn| {
         format!("nullcall {}", 700_000 + turn)
     });
+}
+
+#[test]
+fn tlb_misses_are_those_that_the_simulator_counts() {
+    for load in ["dd if=/dev/zero of=/dev/null bs=64k count=20", "nullcall 100"] {
+        let command = format!("perf stat --json {load}");
+        let profile = empty_directory("tlb_misses").join("profile.json");
+        let (transcript, exact) = profiled(&profile, ["tlb_misses::begin", "tlb_misses::end"], &[], &[&command]);
+        let events: Vec<Json> = transcript
+            .lines()
+            .filter(|line| line.starts_with('{'))
+            .map(Json::parse)
+            .collect();
+        for (event, field) in [("itlb-misses", "itlb_misses"), ("dtlb-misses", "dtlb_misses")] {
+            let found = events.iter().find(|line| line.field("event").text() == event);
+            let found = found
+                .unwrap_or_else(|| panic!("no {event} in {}", transcript.console))
+                .field("value")
+                .count();
+            let functions = exact.field("functions").elements().iter();
+            let expected: u64 = functions.map(|function| function.field(field).count()).sum();
+            assert!(expected > 20, "{load}: {event} {expected}");
+            // The first misses may come before the handler is patched.
+            assert!(
+                expected.abs_diff(found) <= 2,
+                "{load}: {event} {found}, {expected} by the simulator"
+            );
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! The sample buffer, and counts around a command.
 #![forbid(unsafe_code)]
 
+use crate::arch::ppc::tlb_misses::{self, TlbMisses};
 use crate::arch::ppc::{TrapFrame, accounting, spr};
 use crate::measure::clock;
+use crate::policy::{AsChosen, Counting};
+use crate::{kernel, uaccess};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// Samples that are kept.
@@ -139,24 +142,30 @@ pub struct Counts {
     pub interrupts: u32,
     /// Refused accesses that had a fixup.
     pub fixups: u32,
+    /// TLB misses; `None` where no software sees them.
+    pub tlb_misses: Option<TlbMisses>,
+    /// User-access windows opened; `None` under a preset that does not count them.
+    pub windows: Option<u32>,
 }
 
 /// Counts while `f` runs.
 pub fn stat<R>(f: impl FnOnce() -> R) -> (R, Counts) {
+    let now = || {
+        let windows = uaccess::counters().windows_opened();
+        (
+            spr::timebase(),
+            accounting::times(),
+            clock::interrupts(),
+            kernel::fixups(),
+            windows,
+        )
+    };
     accounting::with_calls_counted(|| {
-        let before = (
-            spr::timebase(),
-            accounting::times(),
-            clock::interrupts(),
-            crate::kernel::fixups(),
-        );
-        let result = f();
-        let after = (
-            spr::timebase(),
-            accounting::times(),
-            clock::interrupts(),
-            crate::kernel::fixups(),
-        );
+        let ((result, before, after), tlb_misses) = tlb_misses::count(|| {
+            let before = now();
+            let result = f();
+            (result, before, now())
+        });
         let counts = Counts {
             ticks: after.0 - before.0,
             user: after.1.user - before.1.user,
@@ -164,6 +173,8 @@ pub fn stat<R>(f: impl FnOnce() -> R) -> (R, Counts) {
             calls: after.1.calls - before.1.calls,
             interrupts: after.2.wrapping_sub(before.2),
             fixups: after.3.wrapping_sub(before.3),
+            windows: AsChosen::is_enabled().then(|| after.4.wrapping_sub(before.4)),
+            tlb_misses,
         };
         (result, counts)
     })

@@ -193,22 +193,27 @@ fn stat(command: &[&str], json: bool) -> i32 {
     let (status, counts) = perf::stat(|| run(command));
     let hz = clock::timebase_hz();
     let time = to_time(counts.ticks, hz);
+    let misses = counts.tlb_misses;
     let rows = [
-        ("timebase-ticks", counts.ticks),
-        ("user-ticks", counts.user),
-        ("system-ticks", counts.system),
-        ("system-calls", counts.calls),
-        ("decrementer-interrupts", counts.interrupts.into()),
-        ("fixed-up-faults", counts.fixups.into()),
+        ("timebase-ticks", Some(counts.ticks)),
+        ("user-ticks", Some(counts.user)),
+        ("system-ticks", Some(counts.system)),
+        ("system-calls", Some(counts.calls)),
+        ("decrementer-interrupts", Some(counts.interrupts.into())),
+        ("fixed-up-faults", Some(counts.fixups.into())),
+        ("user-access-windows", counts.windows.map(u64::from)),
+        ("itlb-misses", misses.map(|misses| misses.instruction.into())),
+        ("dtlb-misses", misses.map(|misses| misses.data.into())),
     ];
-    if json {
-        for (name, value) in rows {
-            println!("{{\"event\":\"{name}\",\"value\":{value}}}");
+    for (name, value) in rows {
+        match (value, json) {
+            (Some(value), true) => println!("{{\"event\":\"{name}\",\"value\":{value}}}"),
+            (None, true) => println!("{{\"event\":\"{name}\",\"value\":null}}"),
+            (Some(value), false) => println!("{value:>16}  {name}"),
+            (None, false) => println!("{:>16}  {name}", "<not counted>"),
         }
-    } else {
-        for (name, value) in rows {
-            println!("{value:>16}  {name}");
-        }
+    }
+    if !json {
         println!(
             "{:>9}.{:06}  seconds, time base {hz} Hz",
             time.seconds,

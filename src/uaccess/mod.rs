@@ -104,6 +104,11 @@ impl Counters {
         bump(&self.at_interrupt);
     }
 
+    /// Windows opened, as far as they were counted, modulo 2^32.
+    pub fn windows_opened(&self) -> u32 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
     /// Name and value of each.
     pub fn all(&self) -> [(&'static str, u64); 8] {
         let one = |counter: &AtomicU32| u64::from(counter.load(Ordering::Relaxed));

@@ -233,6 +233,11 @@ pub fn set_linear_page(page: u32, entry: u32) {
 /// Bytes of the linear map for which [`set_linear_page`] works.
 pub const LINEAR_PAGES: u32 = 2 * L2_ENTRIES as u32 * PAGE_SIZE;
 
+/// Whether software reloads the TLB.
+pub fn reloads_by_software() -> bool {
+    true
+}
+
 /// Makes text, constants and `ro_after_init` read-only. To be called once, when start-up has written all it had to.
 pub fn seal() {
     pin_image(RPN_KERNEL_READ_ONLY);

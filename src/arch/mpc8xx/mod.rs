@@ -11,6 +11,7 @@ pub mod window;
 
 use super::ppc::assemble;
 use super::ppc::frame::TrapFrame;
+use super::ppc::tlb_misses::Handler;
 use super::ppc::trap::{Access, Cause, Refusal};
 use crate::addr::KERNEL_BASE;
 
@@ -113,6 +114,28 @@ fn data_access(frame: &TrapFrame) -> Access {
         store,
         refusal,
     }
+}
+
+unsafe extern "C" {
+    static instruction_miss: u32;
+    static data_miss: u32;
+    static count_instruction_miss: u32;
+    static count_data_miss: u32;
+}
+
+/// The handlers of TLB misses.
+pub fn tlb_miss_handlers() -> [Handler; 2] {
+    // mtspr M_TW, r10; the two halves of the number are swapped.
+    const FIRST: u32 = 0x7c00_03a6 | 10 << 21 | (mmu::M_TW & 31) << 16 | mmu::M_TW >> 5 << 11;
+    let handler = |start: *const u32, detour: *const u32| Handler {
+        start: start.addr(),
+        detour: detour.addr(),
+        first: FIRST,
+    };
+    [
+        handler(&raw const instruction_miss, &raw const count_instruction_miss),
+        handler(&raw const data_miss, &raw const count_data_miss),
+    ]
 }
 
 assemble!(

@@ -95,8 +95,11 @@ END SystemCall
 # next page (erratum CPU15). Only user pages are: bit 0 is taken off, because tlbie takes pinned entries as well, and the
 # neighbour of a wild jump may be the kernel.
 	.org 0x1100
+	.global	instruction_miss
+instruction_miss:
 	mtspr	{SPR_M_TW}, %r10
 	mtsprg	3, %r11
+instruction_miss_counted:
 	mfsrr0	%r10
 	mtspr	{SPR_MD_EPN}, %r10
 	rlwinm	%r11, %r10, 0, 1, 31
@@ -119,7 +122,10 @@ END SystemCall
 	rfi
 
 	.org 0x1200
+	.global	data_miss
+data_miss:
 	mtspr	{SPR_M_TW}, %r10
+data_miss_counted:
 	mfspr	%r10, {SPR_M_TWB}
 	lwz	%r10, 0(%r10)
 	mtspr	{SPR_MD_TWC}, %r10
@@ -137,3 +143,28 @@ END SystemCall
 	TRAP 0x1e00
 	TRAP 0x1f00
 	.org 0x2000
+
+# Detours of the TLB-miss handlers while misses are counted (tlb_misses.rs). Each does what it replaces, with r10 and r11
+# free in between; M_TW and SPRG3 as in the handlers. Translation is off: the counters' physical addresses.
+.macro COUNT_MISS offset
+	lis	%r10, (tlb_miss_state + \offset - {KERNEL_BASE})@ha
+	lwz	%r11, (tlb_miss_state + \offset - {KERNEL_BASE})@l(%r10)
+	addi	%r11, %r11, 1
+	stw	%r11, (tlb_miss_state + \offset - {KERNEL_BASE})@l(%r10)
+.endm
+
+.section .text.entry, "ax"
+FUNC count_instruction_miss
+	mtspr	{SPR_M_TW}, %r10
+	mtsprg	3, %r11
+	COUNT_MISS 0
+	b	instruction_miss_counted
+END count_instruction_miss
+
+FUNC count_data_miss
+	mtspr	{SPR_M_TW}, %r10
+	mtsprg	3, %r11
+	COUNT_MISS 4
+	mfsprg	%r11, 3
+	b	data_miss_counted
+END count_data_miss

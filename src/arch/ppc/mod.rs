@@ -7,6 +7,7 @@ pub mod provoke;
 pub mod spr;
 pub mod stack_protector;
 pub mod static_key;
+pub mod tlb_misses;
 pub mod trap;
 pub mod user_context;
 

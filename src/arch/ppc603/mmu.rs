@@ -208,6 +208,11 @@ pub fn map_kernel(ram: u32, walk: Walk) -> PhysAddr {
     virt_to_phys((&raw const __page_pool_start).addr())
 }
 
+/// Whether software reloads the TLB, not the CPU from its hash table.
+pub fn reloads_by_software() -> bool {
+    matches!(identify(), Ok((_, Walk::Software)))
+}
+
 /// Makes text, constants and `ro_after_init` read-only. To be called once, when start-up has written all it had to.
 pub fn seal() {
     set_image_block(BAT_READ_ONLY_LOWER);

@@ -9,6 +9,7 @@ pub mod window;
 use super::ppc::assemble;
 use super::ppc::frame::TrapFrame;
 use super::ppc::msr;
+use super::ppc::tlb_misses::Handler;
 use super::ppc::trap::{Access, Cause, Refusal};
 use core::mem::offset_of;
 
@@ -69,6 +70,38 @@ pub fn describe_machine_check(frame: &TrapFrame) -> (&'static str, Option<u32>) 
     (reason, None)
 }
 
+/// The registers that hold the address that missed.
+const SPR_DMISS: u32 = 976;
+const SPR_IMISS: u32 = 980;
+
+unsafe extern "C" {
+    static instruction_miss: u32;
+    static load_miss: u32;
+    static store_miss: u32;
+    static count_instruction_miss: u32;
+    static count_load_miss: u32;
+    static count_store_miss: u32;
+}
+
+/// The handlers of TLB misses.
+pub fn tlb_miss_handlers() -> [Handler; 3] {
+    // mfspr r3, the register of the address; the two halves of the number are swapped.
+    let handler = |start: *const u32, detour: *const u32, spr: u32| Handler {
+        start: start.addr(),
+        detour: detour.addr(),
+        first: 0x7c00_02a6 | 3 << 21 | (spr & 31) << 16 | spr >> 5 << 11,
+    };
+    [
+        handler(
+            &raw const instruction_miss,
+            &raw const count_instruction_miss,
+            SPR_IMISS,
+        ),
+        handler(&raw const load_miss, &raw const count_load_miss, SPR_DMISS),
+        handler(&raw const store_miss, &raw const count_store_miss, SPR_DMISS),
+    ]
+}
+
 assemble!(
     ["../../../boot/head_g3beige.s"],
     MSR_IP = msr::IP,
@@ -78,8 +111,8 @@ assemble!(
     SEGMENT_OPEN_HIGH = window::OPEN >> 16,
     SEGMENT_NOBODY_HIGH = mmu::SEGMENT_NOBODY >> 16,
     SEGMENT_KERNEL_HIGH = mmu::SEGMENT_KERNEL >> 16,
-    SPR_DMISS = 976,
-    SPR_IMISS = 980,
+    SPR_DMISS = SPR_DMISS,
+    SPR_IMISS = SPR_IMISS,
     SPR_RPA = 982,
     L1_LINEAR = mmu::L1_LINEAR,
     PTE_LINEAR = mmu::PTE_LINEAR,

@@ -159,7 +159,9 @@ END SystemCall
 # address of a second-level page, or a 4 MiB linear mapping (bit 31 set).
 #
 # SRR1 bits 0–15 are cleared before the return: QEMU copies bit 15, set after a store miss, into MSR[ILE].
-.macro TABLE_WALK address_spr, wanted, fault, load
+.macro TABLE_WALK name, address_spr, wanted, fault, load
+	.global	\name
+\name:
 	mfspr	%r3, \address_spr
 	mfsprg	%r2, 3
 	rlwinm	%r1, %r3, 12, 20, 29
@@ -187,11 +189,11 @@ END SystemCall
 .endm
 
 	.org 0x1000
-	TABLE_WALK {SPR_IMISS}, {PTE_PRESENT} | {PTE_EXECUTE}, instruction_fault, tlbli
+	TABLE_WALK instruction_miss, {SPR_IMISS}, {PTE_PRESENT} | {PTE_EXECUTE}, instruction_fault, tlbli
 	.org 0x1100
-	TABLE_WALK {SPR_DMISS}, {PTE_PRESENT}, data_fault, tlbld
+	TABLE_WALK load_miss, {SPR_DMISS}, {PTE_PRESENT}, data_fault, tlbld
 	.org 0x1200
-	TABLE_WALK {SPR_DMISS}, {PTE_PRESENT}, data_fault, tlbld
+	TABLE_WALK store_miss, {SPR_DMISS}, {PTE_PRESENT}, data_fault, tlbld
 
 	TRAP 0x1300
 	TRAP 0x1400
@@ -320,3 +322,21 @@ hash_fill:
 	b	instruction_storage
 
 	.org 0x2000
+
+# Detours of the TLB-miss handlers while misses are counted (tlb_misses.rs): each counts and does the instruction that it
+# replaces. Shadow registers as in the handlers; translation is off: the counters' physical addresses.
+.macro COUNT_MISS name, offset, address_spr
+FUNC count_\name
+	lis	%r3, (tlb_miss_state + \offset - {KERNEL_BASE})@ha
+	lwz	%r2, (tlb_miss_state + \offset - {KERNEL_BASE})@l(%r3)
+	addi	%r2, %r2, 1
+	stw	%r2, (tlb_miss_state + \offset - {KERNEL_BASE})@l(%r3)
+	mfspr	%r3, \address_spr
+	b	\name + 4
+END count_\name
+.endm
+
+.section .text.entry, "ax"
+	COUNT_MISS instruction_miss, 0, {SPR_IMISS}
+	COUNT_MISS load_miss, 4, {SPR_DMISS}
+	COUNT_MISS store_miss, 4, {SPR_DMISS}
