@@ -6,8 +6,8 @@
 
 use crate::addr::PAGE_SIZE;
 use crate::arch::mmu_types::Protection;
-use crate::arch::ppc::provoke;
 use crate::arch::ppc::user_context::{CaughtFault, set_faults_fatal};
+use crate::arch::ppc::{provoke, stack_protector};
 use crate::arch::single::Single;
 use crate::arch::{self, window};
 use crate::check;
@@ -94,8 +94,17 @@ pub static PROVOCATIONS: [Provocation; 12] = [
     },
 ];
 
-/// The one that nothing recovers.
+/// Those that nothing recovers, with what they do.
+const FATAL: [(&str, &str); 3] = [
+    (PANIC, "panic"),
+    (CORRUPT_STACK, "write beyond a buffer on the stack"),
+    (CORRUPT_STACK_ZEROS, "the same with zeros"),
+];
 const PANIC: &str = "PANIC";
+const CORRUPT_STACK: &str = "CORRUPT_STACK";
+const CORRUPT_STACK_ZEROS: &str = "CORRUPT_STACK_ZEROS";
+/// The one that only shows what the stack protector compares with.
+const REPORT_STACK_CANARY: &str = "REPORT_STACK_CANARY";
 /// The one that needs a preset with an address limit.
 const CORRUPT_USER_DS: &str = "CORRUPT_USER_DS";
 
@@ -112,14 +121,41 @@ pub fn list() {
     for Provocation { name, what, .. } in &PROVOCATIONS {
         println!("  {name:<20} {what}");
     }
-    println!("  {PANIC:<20} panic; always fatal");
+    for (name, what) in FATAL {
+        println!("  {name:<20} {what}; always fatal");
+    }
+    println!("  {REPORT_STACK_CANARY:<20} show the stack protector's canary");
+}
+
+/// Writes beyond a buffer on the stack, which ends the firmware where there is a stack protector.
+fn corrupt_stack(name: &str, fill: u8) -> i32 {
+    if stack_protector::VARIANT == "none" {
+        return unprotected(name);
+    }
+    provoke::corrupt_stack(fill);
+    println!("lkdtm: {name}: FAIL: the write was not noticed");
+    1
+}
+
+/// Says that the image has no stack protector.
+fn unprotected(name: &str) -> i32 {
+    println!("lkdtm: {name}: XFAIL: the image is built without stack protector");
+    0
 }
 
 /// Does one of them and says how it went: 0 if it was stopped or cannot be done, 1 if it was not stopped, 2 if there is no
 /// such name. With `is_fatal` the first fault ends the firmware as one that nobody provoked would.
 pub fn run(name: &str, is_fatal: bool) -> i32 {
-    if name == PANIC {
-        panic!("lkdtm {PANIC}");
+    match name {
+        PANIC => panic!("lkdtm {PANIC}"),
+        CORRUPT_STACK => return corrupt_stack(name, b'A'),
+        CORRUPT_STACK_ZEROS => return corrupt_stack(name, 0),
+        REPORT_STACK_CANARY if stack_protector::VARIANT == "none" => return unprotected(name),
+        REPORT_STACK_CANARY => {
+            println!("lkdtm: {name}: {:#010x}", stack_protector::canary());
+            return 0;
+        }
+        _ => {}
     }
     let Some(provocation) = PROVOCATIONS.iter().find(|provocation| provocation.name == name) else {
         println!("lkdtm: {name} does not exist: `lkdtm` lists what does");

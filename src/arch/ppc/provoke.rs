@@ -86,6 +86,28 @@ pub fn exhaust_stack() -> Result<(), CaughtFault> {
     })
 }
 
+/// Fills a buffer on the stack and 64 bytes behind it. With a stack protector it does not return.
+#[inline(never)]
+pub fn corrupt_stack(fill: u8) {
+    let mut buffer = [0u8; 16];
+    // SAFETY: there is none: the stores leave the buffer and destroy what the callers keep on the stack. They go upwards,
+    // so the canary is overwritten before anything that is needed to notice it, and whoever calls this on an image that
+    // does not notice gives up the firmware.
+    unsafe {
+        asm!(
+            "0: stbu {fill}, 1({at})",
+            "cmplw {at}, {end}",
+            "blt 0b",
+            fill = in(reg) fill,
+            at = inout(reg_nonzero) buffer.as_mut_ptr().wrapping_sub(1) => _,
+            end = in(reg) buffer.as_mut_ptr().wrapping_add(buffer.len() + 63),
+            out("cr0") _,
+            options(nostack),
+        );
+    }
+    core::hint::black_box(&mut buffer);
+}
+
 /// Loads a word from `address` as the kernel; a fault is the kernel's own.
 pub fn load_plainly(address: u32) -> u32 {
     // SAFETY: the load has no effect but its value; callers name no device register.
