@@ -29,6 +29,7 @@ errno! {
     ENOENT = 2, "No such file or directory";
     EINTR = 4, "Interrupted system call";
     EIO = 5, "Input/output error";
+    ENXIO = 6, "No such device or address";
     E2BIG = 7, "Argument list too long";
     ENOEXEC = 8, "Exec format error";
     EBADF = 9, "Bad file descriptor";
@@ -49,6 +50,7 @@ errno! {
     EROFS = 30, "Read-only file system";
     EPIPE = 32, "Broken pipe";
     ERANGE = 34, "Numerical result out of range";
+    EDEADLK = 35, "Resource deadlock avoided";
     ENAMETOOLONG = 36, "File name too long";
     ENOSYS = 38, "Function not implemented";
     EOVERFLOW = 75, "Value too large for defined data type";

@@ -11,8 +11,8 @@ use core::fmt;
 pub enum Entry {
     /// A regular file with its contents.
     File(&'static [u8]),
-    /// A directory.
-    Directory,
+    /// A directory with its path.
+    Directory(&'static [u8]),
 }
 
 /// Why an archive cannot be read on.
@@ -171,7 +171,7 @@ pub fn find(name: &[u8]) -> Option<Entry> {
     let item = mounted().filter(|item| item.name == name).last()?;
     match item.mode & FORMAT_MASK {
         REGULAR => Some(Entry::File(item.data)),
-        DIRECTORY => Some(Entry::Directory),
+        DIRECTORY => Some(Entry::Directory(item.name)),
         _ => None,
     }
 }
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(names, [&b"bin"[..], b"bin/dd", b"bin/dd", b"bin/x"]);
         assert_eq!(mount(both.leak()), Ok(4));
         assert_eq!(find(b"bin/dd"), Some(Entry::File(b"second")));
-        assert_eq!(find(b"bin"), Some(Entry::Directory));
+        assert_eq!(find(b"bin"), Some(Entry::Directory(b"bin")));
         assert_eq!(find(b"bin/y"), None);
     }
 

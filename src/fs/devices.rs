@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 use super::node::Node;
+use super::splice::{copy_splice_read, splice_write_null};
 use super::{FileOperations, Kiocb, OpenFile, Seek};
 use crate::addr::{PAGE_SIZE, UserAddr};
 use crate::errno::Errno;
@@ -36,6 +37,7 @@ impl<P: Policy> Operations<P> {
         read_iter: Some(read_iter_null),
         write: if P::Null::HAS_WRITE { Some(write_null) } else { None },
         write_iter: Some(write_iter_null),
+        splice_write: Some(splice_write_null),
         is_nowait: true,
         ..MEMORY_DEVICE
     };
@@ -43,6 +45,7 @@ impl<P: Policy> Operations<P> {
     pub const ZERO: FileOperations = FileOperations {
         read: if P::Zero::HAS_READ { Some(read_zero::<P>) } else { None },
         read_iter: Some(read_iter_zero::<P>),
+        splice_read: Some(copy_splice_read),
         ..Self::NULL
     };
 }
@@ -50,6 +53,7 @@ impl<P: Policy> Operations<P> {
 /// `/dev/full`.
 pub static FULL: FileOperations = FileOperations {
     read_iter: Some(read_iter_zero::<General>),
+    splice_read: Some(copy_splice_read),
     write: Some(write_full),
     ..MEMORY_DEVICE
 };
@@ -57,6 +61,7 @@ pub static FULL: FileOperations = FileOperations {
 /// A read-only file in memory.
 pub static BYTES: FileOperations = FileOperations {
     read_iter: Some(read_iter_bytes),
+    splice_read: Some(copy_splice_read),
     seek: Seek::Regular,
     is_positional: true,
     ..FileOperations::NOTHING

@@ -8,11 +8,14 @@ pub mod console;
 pub mod devices;
 pub mod node;
 pub mod notify;
+pub mod pipe;
 #[cfg(target_os = "none")]
 pub mod pmem;
 pub mod read_write;
+pub mod splice;
 #[cfg(test)]
 mod tests;
+pub mod tmp;
 
 use crate::arch::single::Single;
 use crate::errno::Errno;
@@ -21,6 +24,7 @@ use crate::uaccess::UserRange;
 use core::cell::Cell;
 use node::Node;
 use notify::Inode;
+use splice::{SpliceRead, SpliceWrite};
 
 pub use crate::iter::MAX_RW_COUNT;
 
@@ -50,6 +54,12 @@ pub struct FileOperations {
     pub write: Option<ReadWrite>,
     /// Writes from whatever memory.
     pub write_iter: Option<WriteIter>,
+    /// Moves bytes to a pipe; without it `splice` and `sendfile` refuse the file.
+    pub splice_read: Option<SpliceRead>,
+    /// Moves bytes from a pipe.
+    pub splice_write: Option<SpliceWrite>,
+    /// Called when the last descriptor is closed.
+    pub release: Option<fn(&OpenFile)>,
     /// How `lseek` behaves.
     pub seek: Seek,
     /// Whether transfers at a position of the caller's choice are possible (`FMODE_PREAD`, `FMODE_PWRITE`).
@@ -65,6 +75,9 @@ impl FileOperations {
         read_iter: None,
         write: None,
         write_iter: None,
+        splice_read: None,
+        splice_write: None,
+        release: None,
         seek: Seek::No,
         is_positional: false,
         is_nowait: false,
@@ -99,6 +112,8 @@ pub struct OpenFile {
     node: Cell<Node>,
     /// `FMODE_` bits.
     mode: Cell<u32>,
+    /// Flags of `open` that last (`f_flags`).
+    flags: Cell<u32>,
     position: Cell<u64>,
     /// Descriptors that are it (`f_count`).
     count: Cell<u32>,
@@ -139,6 +154,7 @@ static FILES: Single<[OpenFile; OPEN_FILES]> = Single::new(
             inode: Cell::new(None),
             node: Cell::new(Node::Null),
             mode: Cell::new(0),
+            flags: Cell::new(0),
             position: Cell::new(0),
             count: Cell::new(0),
             is_position_locked: Cell::new(false),
@@ -175,6 +191,37 @@ impl OpenFile {
         self.mode.get() & bits == bits
     }
 
+    /// Whether it is open for reading.
+    pub fn may_read(&self) -> bool {
+        self.has(mode::READ)
+    }
+
+    /// Whether it is open for writing.
+    pub fn may_write(&self) -> bool {
+        self.has(mode::WRITE)
+    }
+
+    /// Whether transfers at a chosen position are possible.
+    pub fn is_positional(&self) -> bool {
+        self.has(mode::PREAD)
+    }
+
+    /// The flags of `open` and `fcntl` that last, access mode included (`F_GETFL`).
+    pub fn status_flags(&self) -> u32 {
+        self.flags.get()
+    }
+
+    /// Sets or takes back the flags that `fcntl` can change (`F_SETFL`).
+    pub fn set_status_flags(&self, flags: u32) {
+        let kept = self.flags.get() & !open_flags::CHANGEABLE;
+        self.flags.set(kept | flags & open_flags::CHANGEABLE);
+    }
+
+    /// Whether a call that would have to wait fails instead.
+    pub fn is_nonblocking(&self) -> bool {
+        self.flags.get() & open_flags::NONBLOCK != 0
+    }
+
     /// How it answers `lseek`.
     pub fn seek_rule(&self) -> Seek {
         self.operations().seek
@@ -184,7 +231,9 @@ impl OpenFile {
         let access = match flags & open_flags::ACCESS_MODE {
             open_flags::READ_ONLY => mode::READ,
             open_flags::WRITE_ONLY => mode::WRITE,
-            _ => mode::READ | mode::WRITE,
+            open_flags::READ_WRITE => mode::READ | mode::WRITE,
+            // Open for nothing but controls; the rights of both are asked for all the same.
+            _ => 0,
         };
         let bit = |condition: bool, bit: u32| if condition { bit } else { 0 };
         let is_watched = notify::is_any_watched();
@@ -212,7 +261,7 @@ impl OpenFile {
     }
 }
 
-/// `O_ACCMODE` and its values, `O_CREAT` (include/uapi/asm-generic/fcntl.h; powerpc's own values differ elsewhere).
+/// Flags of `open` (include/uapi/asm-generic/fcntl.h; powerpc's own values: arch/powerpc/include/uapi/asm/fcntl.h).
 pub mod open_flags {
     /// Mask of the access mode.
     pub const ACCESS_MODE: u32 = 3;
@@ -224,17 +273,44 @@ pub mod open_flags {
     pub const READ_WRITE: u32 = 2;
     /// Create the file if it does not exist.
     pub const CREATE: u32 = 0o100;
+    /// With [`CREATE`]: fail if it exists.
+    pub const EXCLUSIVE: u32 = 0o200;
+    /// Used up by the open itself.
+    pub const NOCTTY: u32 = 0o400;
+    /// Cut an existing file to length 0.
+    pub const TRUNCATE: u32 = 0o1000;
+    /// Every write goes to the end.
+    pub const APPEND: u32 = 0o2000;
+    /// Fail instead of waiting.
+    pub const NONBLOCK: u32 = 0o4000;
     /// Fail unless it is a directory (powerpc's value).
-    pub const DIRECTORY: u32 = 0o40000;
+    pub const DIRECTORY: u32 = 0o40_000;
+    /// Sizes beyond 31 bits are expected (powerpc's value).
+    pub const LARGEFILE: u32 = 0o200_000;
+    /// The descriptor does not survive `exec`.
+    pub const CLOEXEC: u32 = 0o2_000_000;
+    /// What `F_SETFL` changes.
+    pub const CHANGEABLE: u32 = APPEND | NONBLOCK;
+    /// What an open file does not remember.
+    pub const NOT_KEPT: u32 = CREATE | EXCLUSIVE | NOCTTY | TRUNCATE | CLOEXEC;
 }
 
 /// The descriptors of one program.
-pub struct FileTable([Cell<Option<&'static OpenFile>>; DESCRIPTORS]);
+pub struct FileTable {
+    files: [Cell<Option<&'static OpenFile>>; DESCRIPTORS],
+    close_on_exec: [Cell<bool>; DESCRIPTORS],
+    /// Descriptors from here on are not given out (`RLIMIT_NOFILE`).
+    limit: Cell<u32>,
+}
 
 impl FileTable {
     /// No descriptors.
     pub const fn new() -> Self {
-        Self([const { Cell::new(None) }; DESCRIPTORS])
+        Self {
+            files: [const { Cell::new(None) }; DESCRIPTORS],
+            close_on_exec: [const { Cell::new(false) }; DESCRIPTORS],
+            limit: Cell::new(DESCRIPTORS as u32),
+        }
     }
 
     /// The open file of a descriptor (`fdget`).
@@ -243,7 +319,45 @@ impl FileTable {
     /// `EBADF`.
     #[inline(always)]
     pub fn fdget(&self, descriptor: u32) -> Result<&'static OpenFile, Errno> {
-        self.0.get(descriptor as usize).and_then(Cell::get).ok_or(Errno::EBADF)
+        self.files
+            .get(descriptor as usize)
+            .and_then(Cell::get)
+            .ok_or(Errno::EBADF)
+    }
+
+    /// Number of descriptors that may be in use (`RLIMIT_NOFILE`).
+    pub fn limit(&self) -> u32 {
+        self.limit.get()
+    }
+
+    /// Changes the limit; what is open above it stays open.
+    ///
+    /// # Errors
+    /// `EPERM` above the size of the table.
+    pub fn set_limit(&self, limit: u32) -> Result<(), Errno> {
+        if limit as usize > DESCRIPTORS {
+            return Err(Errno::EPERM);
+        }
+        self.limit.set(limit);
+        Ok(())
+    }
+
+    /// The lowest free descriptor from `least` on.
+    ///
+    /// # Errors
+    /// `EMFILE` when there is none below the limit.
+    pub fn lowest_free(&self, least: u32) -> Result<u32, Errno> {
+        (least..self.limit.get())
+            .find(|slot| self.files[*slot as usize].get().is_none())
+            .ok_or(Errno::EMFILE)
+    }
+
+    /// Puts a file at a descriptor, closing what was there.
+    fn install(&self, slot: u32, file: &'static OpenFile, close_on_exec: bool) {
+        // Nothing there is no error.
+        let _ = self.close(slot);
+        self.files[slot as usize].set(Some(file));
+        self.close_on_exec[slot as usize].set(close_on_exec);
     }
 
     /// Opens `node` on the lowest free descriptor, with the operations that the preset in force gives it.
@@ -251,16 +365,13 @@ impl FileTable {
     /// # Errors
     /// `EMFILE` and `ENFILE` when a table is full, `EISDIR`, `EROFS` for what the node does not allow.
     pub fn open(&self, node: Node, operations: &'static FileOperations, flags: u32) -> Result<u32, Errno> {
-        let slot = self
-            .0
-            .iter()
-            .position(|slot| slot.get().is_none())
-            .ok_or(Errno::EMFILE)?;
+        let slot = self.lowest_free(0)?;
         let mode = OpenFile::mode_of(node, operations, flags);
-        if flags & open_flags::DIRECTORY != 0 && node != Node::Directory {
+        let is_directory = matches!(node, Node::Directory(_));
+        if flags & open_flags::DIRECTORY != 0 && !is_directory {
             return Err(Errno::ENOTDIR);
         }
-        if mode & mode::WRITE != 0 {
+        if flags & (open_flags::ACCESS_MODE | open_flags::TRUNCATE) != 0 {
             node.check_writable()?;
         }
         let file = FILES
@@ -272,10 +383,11 @@ impl FileTable {
         file.inode.set(Some(node.inode()));
         file.node.set(node);
         file.mode.set(mode);
+        file.flags.set(flags & !open_flags::NOT_KEPT);
         file.position.set(0);
         file.count.set(1);
-        self.0[slot].set(Some(file));
-        Ok(slot as u32)
+        self.install(slot, file, flags & open_flags::CLOEXEC != 0);
+        Ok(slot)
     }
 
     /// Closes a descriptor.
@@ -284,39 +396,66 @@ impl FileTable {
     /// `EBADF`.
     pub fn close(&self, descriptor: u32) -> Result<(), Errno> {
         let file = self.fdget(descriptor)?;
-        self.0[descriptor as usize].set(None);
+        self.files[descriptor as usize].set(None);
         file.count.set(file.count.get() - 1);
+        if file.count.get() == 0
+            && let Some(release) = file.operations().release
+        {
+            release(file);
+        }
         Ok(())
+    }
+
+    /// Makes another descriptor of the file behind `old`: the lowest free one from `least` on.
+    ///
+    /// # Errors
+    /// `EBADF`, `EMFILE`.
+    pub fn dup(&self, old: u32, least: u32, close_on_exec: bool) -> Result<u32, Errno> {
+        let file = self.fdget(old)?;
+        let slot = self.lowest_free(least)?;
+        file.count.set(file.count.get() + 1);
+        self.install(slot, file, close_on_exec);
+        Ok(slot)
     }
 
     /// Makes `new` another descriptor of the file behind `old`, closing what `new` was.
     ///
     /// # Errors
-    /// `EBADF` if `old` is not open or `new` is out of the table.
-    pub fn dup2(&self, old: u32, new: u32) -> Result<u32, Errno> {
+    /// `EBADF` if `old` is not open or `new` is beyond the limit.
+    pub fn dup2(&self, old: u32, new: u32, close_on_exec: bool) -> Result<u32, Errno> {
         let file = self.fdget(old)?;
-        let slot = self.0.get(new as usize).ok_or(Errno::EBADF)?;
-        if old != new {
-            if slot.get().is_some() {
-                self.close(new)?;
-            }
-            file.count.set(file.count.get() + 1);
-            slot.set(Some(file));
+        if old == new {
+            return Ok(new);
         }
+        if new >= self.limit.get() {
+            return Err(Errno::EBADF);
+        }
+        file.count.set(file.count.get() + 1);
+        self.install(new, file, close_on_exec);
         Ok(new)
     }
 
-    /// Closes everything.
+    /// Whether a descriptor does not survive `exec` (`FD_CLOEXEC`).
+    ///
+    /// # Errors
+    /// `EBADF`.
+    pub fn close_on_exec(&self, descriptor: u32) -> Result<&Cell<bool>, Errno> {
+        self.fdget(descriptor)?;
+        Ok(&self.close_on_exec[descriptor as usize])
+    }
+
+    /// Closes everything, for the next program.
     pub fn close_all(&self) {
         for descriptor in 0..DESCRIPTORS as u32 {
             // A descriptor that is not open is not an error here.
             let _ = self.close(descriptor);
         }
+        self.limit.set(DESCRIPTORS as u32);
     }
 
     /// Descriptors in use.
     pub fn in_use(&self) -> usize {
-        self.0.iter().filter(|slot| slot.get().is_some()).count()
+        self.files.iter().filter(|slot| slot.get().is_some()).count()
     }
 }
 

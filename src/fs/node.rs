@@ -1,11 +1,12 @@
-//! What paths lead to: devices, files of the initial archive, directories.
+//! What paths lead to: devices, files of the initial archive, files in `/tmp`, directories.
 #![forbid(unsafe_code)]
 
 use super::devices::{self, Operations};
-use super::{FileOperations, console};
+use super::{FileOperations, console, pipe, tmp};
 use crate::errno::Errno;
 use crate::initrd;
 use crate::policy::Policy;
+use alloc::vec::Vec;
 
 /// A file as a path names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +24,12 @@ pub enum Node {
     Pmem,
     /// A file of the archive.
     Bytes(&'static [u8]),
-    /// A directory.
-    Directory,
+    /// A directory, by its path without a leading slash.
+    Directory(&'static [u8]),
+    /// A file of `/tmp`.
+    Tmp(tmp::Index),
+    /// An end of a pipe; which one the mode of the open file says.
+    Pipe(pipe::Index),
 }
 
 impl Node {
@@ -38,16 +43,20 @@ impl Node {
             #[cfg(target_os = "none")]
             Node::Pmem => &const { super::pmem::Operations::<P>::PMEM },
             Node::Bytes(_) => &devices::BYTES,
-            Node::Directory => &devices::DIRECTORY,
+            Node::Directory(_) => &devices::DIRECTORY,
+            Node::Tmp(_) => &tmp::OPERATIONS,
+            // Ends of pipes are opened with operations of their own and by no path.
+            Node::Pipe(_) => &FileOperations::NOTHING,
         }
     }
 
     /// Bytes, of a file that has an end.
-    pub fn size(self) -> u32 {
+    pub fn size(self) -> u64 {
         match self {
-            Node::Bytes(bytes) => bytes.len() as u32,
+            Node::Bytes(bytes) => bytes.len() as u64,
+            Node::Tmp(index) => tmp::size(index),
             #[cfg(target_os = "none")]
-            Node::Pmem => crate::mm::pmem::size(),
+            Node::Pmem => crate::mm::pmem::size().into(),
             _ => 0,
         }
     }
@@ -56,97 +65,134 @@ impl Node {
     /// `EISDIR` or `EROFS` for what cannot be written.
     pub fn check_writable(self) -> Result<(), Errno> {
         match self {
-            Node::Directory => Err(Errno::EISDIR),
+            Node::Directory(_) => Err(Errno::EISDIR),
             Node::Bytes(_) => Err(Errno::EROFS),
             _ => Ok(()),
         }
     }
 }
 
-/// Finds what `path` names; relative paths start at the root.
-///
-/// # Errors
-/// `ENOENT`; `ENOTDIR` if a component before the last is a file.
-pub fn lookup(path: &[u8]) -> Result<Node, Errno> {
-    let mut name = [0u8; PATH_MAX];
-    let length = normalize(path, &mut name)?;
-    let name = &name[..length];
+/// The directory of files that can be written.
+const TMP: &[u8] = b"tmp";
+
+/// What `name`, a path of plain components without slashes at its ends, leads to.
+fn find(name: &[u8]) -> Option<Node> {
     match name {
-        b"" | b"dev" => return Ok(Node::Directory),
-        b"dev/null" => return Ok(Node::Null),
-        b"dev/zero" => return Ok(Node::Zero),
-        b"dev/full" => return Ok(Node::Full),
+        b"" => return Some(Node::Directory(b"")),
+        b"dev" => return Some(Node::Directory(b"dev")),
+        TMP => return Some(Node::Directory(TMP)),
+        b"dev/null" => return Some(Node::Null),
+        b"dev/zero" => return Some(Node::Zero),
+        b"dev/full" => return Some(Node::Full),
         #[cfg(target_os = "none")]
-        b"dev/pmem0" if crate::mm::pmem::size() > 0 => return Ok(Node::Pmem),
-        b"dev/console" | b"dev/tty" | b"dev/stdin" | b"dev/stdout" | b"dev/stderr" => return Ok(Node::Console),
+        b"dev/pmem0" if crate::mm::pmem::size() > 0 => return Some(Node::Pmem),
+        b"dev/console" | b"dev/tty" | b"dev/stdin" | b"dev/stdout" | b"dev/stderr" => return Some(Node::Console),
         _ => {}
     }
-    if let Some(entry) = initrd::find(name) {
-        return Ok(match entry {
-            initrd::Entry::File(bytes) => Node::Bytes(bytes),
-            initrd::Entry::Directory => Node::Directory,
-        });
+    if let Some(name) = name.strip_prefix(b"tmp/")
+        && let Some(index) = tmp::find(name)
+    {
+        return Some(Node::Tmp(index));
     }
-    let parent = name
-        .iter()
-        .rposition(|b| *b == b'/')
-        .map_or(&b""[..], |slash| &name[..slash]);
-    match initrd::find(parent) {
-        Some(initrd::Entry::File(_)) => Err(Errno::ENOTDIR),
-        _ if matches!(
-            parent,
-            b"dev/null" | b"dev/zero" | b"dev/full" | b"dev/console" | b"dev/pmem0"
-        ) =>
-        {
-            Err(Errno::ENOTDIR)
-        }
-        _ => Err(Errno::ENOENT),
-    }
+    initrd::find(name).map(|entry| match entry {
+        initrd::Entry::File(bytes) => Node::Bytes(bytes),
+        initrd::Entry::Directory(name) => Node::Directory(name),
+    })
 }
 
-/// Why a file that does not exist cannot be made: new files have nowhere to go, but that is said only when their directory
-/// exists.
-pub fn creation_error(path: &[u8]) -> Errno {
-    let Some(slash) = path.iter().rposition(|b| *b == b'/').filter(|slash| *slash > 0) else {
-        return if path.is_empty() { Errno::ENOENT } else { Errno::EROFS };
-    };
-    match lookup(&path[..slash]) {
-        Ok(Node::Directory) => Errno::EROFS,
-        Ok(_) => Errno::ENOTDIR,
-        Err(error) => error,
+/// Where a path leads; its last component need not exist.
+pub struct Target {
+    /// What is there.
+    pub node: Option<Node>,
+    /// Its path, in plain components without a leading slash.
+    name: Vec<u8>,
+    /// Whether the path ends in a name with a slash behind it, so that only a directory will do.
+    pub wants_directory: bool,
+}
+
+impl Target {
+    /// What is there.
+    ///
+    /// # Errors
+    /// `ENOENT`; `ENOTDIR` for a file where the path says that it is a directory.
+    pub fn existing(&self) -> Result<Node, Errno> {
+        match self.node {
+            None => Err(Errno::ENOENT),
+            Some(Node::Directory(_)) => self.node.ok_or(Errno::ENOENT),
+            Some(_) if self.wants_directory => Err(Errno::ENOTDIR),
+            Some(node) => Ok(node),
+        }
+    }
+
+    /// Makes an empty file there.
+    ///
+    /// # Errors
+    /// `EROFS` outside `/tmp`, and those of [`tmp::create`].
+    pub fn create(&self) -> Result<Node, Errno> {
+        let name = self.name.strip_prefix(b"tmp/").ok_or(Errno::EROFS)?;
+        tmp::create(name).map(Node::Tmp)
     }
 }
 
 /// Longest path with its NUL (`PATH_MAX`, include/uapi/linux/limits.h).
 pub const PATH_MAX: usize = 4096;
 
-/// Writes the components of `path`, joined by single slashes, without `.`; `..` goes up. Returns the length.
+/// Follows `path` from the directory with the path `start`, or from the root if it begins with a slash. Every component
+/// but the last must be a directory; `..` of the root is the root.
 ///
 /// # Errors
-/// `ENOENT` for an empty path, `ENAMETOOLONG` for a component of more than 255 bytes.
-fn normalize(path: &[u8], name: &mut [u8; PATH_MAX]) -> Result<usize, Errno> {
+/// `ENOENT` for an empty path and for a missing directory, `ENOTDIR` for a file in its place, `ENAMETOOLONG` for a
+/// component of more than 255 bytes.
+pub fn walk(start: &[u8], path: &[u8]) -> Result<Target, Errno> {
     if path.is_empty() {
         return Err(Errno::ENOENT);
     }
-    let mut length = 0;
-    for component in path.split(|b| *b == b'/') {
+    let mut target = Target {
+        node: None,
+        name: if path[0] == b'/' { Vec::new() } else { start.into() },
+        wants_directory: false,
+    };
+    target.node = find(&target.name);
+    let mut is_name = false;
+    for component in path.split(|byte| *byte == b'/') {
+        if component.is_empty() {
+            target.wants_directory = is_name;
+            continue;
+        }
+        is_name = !matches!(component, b"." | b"..");
+        target.wants_directory = false;
+        match target.node {
+            Some(Node::Directory(_)) => {}
+            Some(_) => return Err(Errno::ENOTDIR),
+            None => return Err(Errno::ENOENT),
+        }
         match component {
-            b"" | b"." => {}
-            b".." => length = name[..length].iter().rposition(|b| *b == b'/').unwrap_or(0),
+            b"." => continue,
+            b".." => {
+                let slash = target.name.iter().rposition(|byte| *byte == b'/');
+                target.name.truncate(slash.unwrap_or(0));
+            }
             _ => {
-                if component.len() > 255 {
+                if component.len() > tmp::NAME_MAX {
                     return Err(Errno::ENAMETOOLONG);
                 }
-                if length > 0 {
-                    name[length] = b'/';
-                    length += 1;
+                if !target.name.is_empty() {
+                    target.name.push(b'/');
                 }
-                name[length..length + component.len()].copy_from_slice(component);
-                length += component.len();
+                target.name.extend_from_slice(component);
             }
         }
+        target.node = find(&target.name);
     }
-    Ok(length)
+    Ok(target)
+}
+
+/// Finds what `path` names; relative paths start at the root.
+///
+/// # Errors
+/// Those of [`walk`], and `ENOENT`.
+pub fn lookup(path: &[u8]) -> Result<Node, Errno> {
+    walk(b"", path)?.existing()
 }
 
 #[cfg(test)]
@@ -155,33 +201,43 @@ mod tests {
 
     #[test]
     fn path_components_are_joined_and_dots_resolved() {
-        let normal = |path: &str| {
-            let mut name = [0; PATH_MAX];
-            normalize(path.as_bytes(), &mut name).map(|n| std::string::String::from_utf8(name[..n].to_vec()).unwrap())
-        };
+        let normal =
+            |path: &str| walk(b"", path.as_bytes()).map(|target| std::string::String::from_utf8(target.name).unwrap());
         assert_eq!(normal("/dev//zero").as_deref(), Ok("dev/zero"));
-        assert_eq!(normal("./bin/../dev/./null").as_deref(), Ok("dev/null"));
+        assert_eq!(normal("./tmp/../dev/./null").as_deref(), Ok("dev/null"));
         assert_eq!(normal("../..").as_deref(), Ok(""));
         assert_eq!(normal("/").as_deref(), Ok(""));
         assert_eq!(normal(""), Err(Errno::ENOENT));
+        assert_eq!(normal("/missing/../dev/zero"), Err(Errno::ENOENT));
+        assert_eq!(normal("/dev/zero/../zero"), Err(Errno::ENOTDIR));
         assert_eq!(normal(&"x".repeat(256)), Err(Errno::ENAMETOOLONG));
     }
 
     #[test]
     fn devices_are_found_and_a_file_is_no_directory() {
         assert_eq!(lookup(b"/dev/zero"), Ok(Node::Zero));
-        assert_eq!(lookup(b"/dev/zero/x"), Err(Errno::ENOTDIR));
+        for path in [&b"/dev/zero/x"[..], b"/dev/zero/", b"/dev/zero/."] {
+            assert_eq!(lookup(path), Err(Errno::ENOTDIR));
+        }
         assert_eq!(lookup(b"/nonexistent"), Err(Errno::ENOENT));
-        assert_eq!(lookup(b"/dev"), Ok(Node::Directory));
+        assert_eq!(lookup(b"/dev"), Ok(Node::Directory(b"dev")));
+        assert_eq!(lookup(b"/dev/"), Ok(Node::Directory(b"dev")));
+        let zero = walk(b"dev", b"zero").map(|target| target.node);
+        assert_eq!(zero, Ok(Some(Node::Zero)));
     }
 
     #[test]
-    fn new_file_is_refused_for_want_of_its_directory_first() {
-        assert_eq!(creation_error(b"/dev/new"), Errno::EROFS);
-        assert_eq!(creation_error(b"new"), Errno::EROFS);
-        assert_eq!(creation_error(b"/new"), Errno::EROFS);
-        assert_eq!(creation_error(b"/missing/new"), Errno::ENOENT);
-        assert_eq!(creation_error(b"/dev/zero/new"), Errno::ENOTDIR);
-        assert_eq!(creation_error(b""), Errno::ENOENT);
+    fn new_files_go_to_tmp_alone() {
+        let create = |path: &[u8]| walk(b"", path)?.create();
+        assert_eq!(create(b"/dev/new"), Err(Errno::EROFS));
+        assert_eq!(create(b"new"), Err(Errno::EROFS));
+        assert_eq!(create(b"/missing/new"), Err(Errno::ENOENT));
+        assert_eq!(create(b"/dev/zero/new"), Err(Errno::ENOTDIR));
+        assert_eq!(create(b""), Err(Errno::ENOENT));
+        let node = create(b"/tmp/new").unwrap();
+        assert_eq!(lookup(b"/tmp/./new"), Ok(node));
+        let Node::Tmp(index) = node else { panic!("{node:?}") };
+        tmp::unlink(index);
+        assert_eq!(lookup(b"/tmp/new"), Err(Errno::ENOENT));
     }
 }

@@ -63,14 +63,14 @@ impl Node {
     /// What fsnotify knows of it.
     pub(super) fn inode(self) -> &'static Inode {
         let index = match self {
-            Node::Directory => ROOT,
+            Node::Directory(_) => ROOT,
             Node::Null => 2,
             Node::Zero => 3,
             Node::Full => 4,
             Node::Console => 5,
             #[cfg(target_os = "none")]
             Node::Pmem => 6,
-            Node::Bytes(_) => 7,
+            Node::Bytes(_) | Node::Tmp(_) | Node::Pipe(_) => 7,
         };
         &INODES.get()[index]
     }

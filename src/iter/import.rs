@@ -28,12 +28,16 @@ pub struct IovecArray {
 impl IovecArray {
     /// An iterator over all of it.
     pub fn iter<S: Side>(&self) -> IovIter<'_, S> {
-        let segments = if self.length <= UIO_FASTIOV {
+        IovIter::vector_of(self.segments(), self.total)
+    }
+
+    /// Its segments.
+    pub fn segments(&self) -> &[UserRange] {
+        if self.length <= UIO_FASTIOV {
             &self.few[..self.length]
         } else {
             &self.many
-        };
-        IovIter::vector_of(segments, self.total)
+        }
     }
 
     fn push(&mut self, range: UserRange) {

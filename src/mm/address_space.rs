@@ -132,13 +132,14 @@ impl AddressSpace {
     /// # Errors
     /// `ENOMEM` if a page of the range is not mapped (nothing is changed then), else as [`AddressSpace::map`].
     pub fn protect(&self, start: u32, end: u32, protection: Protection) -> Result<(), Errno> {
-        Self::check(start, end, protection)?;
-        if (start..end)
-            .step_by(PAGE_SIZE as usize)
-            .any(|page| self.entry(page) == 0)
+        if end > TASK_SIZE
+            || (start..end)
+                .step_by(PAGE_SIZE as usize)
+                .any(|page| self.entry(page) == 0)
         {
             return Err(Errno::ENOMEM);
         }
+        Self::check(start, end, protection)?;
         for page in (start..end).step_by(PAGE_SIZE as usize) {
             let (frame, _) = mmu::pte_parts(self.entry(page));
             self.set_entry(page, mmu::pte(frame, protection))?;

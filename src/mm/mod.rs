@@ -6,6 +6,7 @@ pub mod address_space;
 pub mod frames;
 #[cfg(target_os = "none")]
 pub mod heap;
+pub mod page;
 #[cfg(target_os = "none")]
 pub mod pmem;
 pub mod poison;

@@ -204,7 +204,7 @@ pub(super) fn find_program(name: &str) -> Option<(&'static str, &'static [u8])> 
             let path = core::str::from_utf8(item.name).ok()?;
             Some((path.rsplit('/').next().unwrap_or(path), file))
         }
-        Entry::Directory => None,
+        Entry::Directory(_) => None,
     }
 }
 

@@ -5,12 +5,15 @@
 //! Source of the numbers: arch/powerpc/kernel/syscalls/syscall.tbl.
 #![forbid(unsafe_code)]
 
+mod descriptor;
 mod file;
 mod memory;
 pub mod presets;
 mod process;
 mod read_write;
+mod splice;
 mod time;
+mod user;
 
 use crate::arch::ppc::{SYSCALL_COUNT, SyscallEntry, restore_syscalls, set_syscall, use_syscalls};
 use crate::arch::single::Single;
@@ -43,26 +46,52 @@ fn enter<P: Policy>() {
 }
 
 /// The calls that are the same under every preset.
-static COMMON: [(usize, SyscallEntry); 19] = [
+static COMMON: [(usize, SyscallEntry); 45] = [
     (1, process::sys_exit),
     (5, file::sys_open),
     (6, file::sys_close),
+    (8, file::sys_creat),
+    (10, file::sys_unlink),
     (19, file::sys_lseek),
     (20, process::sys_getpid),
+    (41, descriptor::sys_dup),
+    (42, descriptor::sys_pipe),
     (43, time::sys_times),
     (45, memory::sys_brk),
-    (63, file::sys_dup2),
+    (54, descriptor::sys_ioctl),
+    (55, descriptor::sys_fcntl),
+    (63, descriptor::sys_dup2),
     (64, process::sys_getppid),
+    (75, descriptor::sys_setrlimit),
+    (77, time::sys_getrusage),
     (78, time::sys_gettimeofday),
     (90, memory::sys_mmap_bytes),
     (91, memory::sys_munmap),
+    (118, file::sys_fsync),
     (122, process::sys_uname),
     (125, memory::sys_mprotect),
     (140, file::sys_llseek),
+    (148, file::sys_fsync),
+    (167, descriptor::sys_poll),
+    (190, descriptor::sys_getrlimit),
     (192, memory::sys_mmap2),
+    (193, file::sys_truncate64),
+    (194, file::sys_ftruncate64),
+    (195, descriptor::sys_stat64),
+    (196, descriptor::sys_stat64),
+    (197, descriptor::sys_fstat64),
+    (204, descriptor::sys_fcntl),
+    (226, splice::sys_sendfile64),
     (234, process::sys_exit),
     (246, time::sys_clock_gettime),
+    (283, splice::sys_splice),
+    (284, splice::sys_tee),
+    (285, splice::sys_vmsplice),
     (286, file::sys_openat),
+    (291, descriptor::sys_fstatat64),
+    (292, file::sys_unlinkat),
+    (316, descriptor::sys_dup3),
+    (317, descriptor::sys_pipe2),
 ];
 
 /// Fills the table. To be called once, before any program runs.

@@ -9,12 +9,13 @@ use crate::error::Error;
 
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
+const DEVICE: u32 = 0o020_666;
 const TRAILER: &str = "TRAILER!!!";
 
 /// Alignment in bytes of names, contents and archives that follow each other.
 const ALIGNMENT: usize = 4;
 
-/// An archive under construction. Times, owners and device numbers are zero, so that equal inputs give equal archives.
+/// An archive under construction. Times and owners are zero, so that equal inputs give equal archives.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -24,31 +25,36 @@ pub struct Archive {
 impl Archive {
     /// Adds a directory; its parents must have been added before.
     pub fn directory(&mut self, path: &str) {
-        self.entry(path, DIRECTORY, 2, &[]);
+        self.entry(path, DIRECTORY, 2, [0; 2], &[]);
+    }
+
+    /// Adds a character device with its major and minor number.
+    pub fn device(&mut self, path: &str, number: [u32; 2]) {
+        self.entry(path, DEVICE, 1, number, &[]);
     }
 
     /// Adds an executable file.
     pub fn program(&mut self, path: &str, content: &[u8]) {
-        self.entry(path, PROGRAM, 1, content);
+        self.entry(path, PROGRAM, 1, [0; 2], content);
     }
 
     /// Ends the archive and gives its bytes, padded to four.
     pub fn finish(mut self) -> Vec<u8> {
         self.entries = 0;
-        self.header(TRAILER, 0, 1, 0);
+        self.header(TRAILER, 0, 1, [0; 2], 0);
         pad(&mut self.bytes);
         self.bytes
     }
 
-    fn entry(&mut self, path: &str, mode: u32, links: u32, content: &[u8]) {
+    fn entry(&mut self, path: &str, mode: u32, links: u32, device: [u32; 2], content: &[u8]) {
         self.entries += 1;
-        self.header(path, mode, links, content.len());
+        self.header(path, mode, links, device, content.len());
         self.bytes.extend_from_slice(content);
         pad(&mut self.bytes);
     }
 
     /// The header of 110 ASCII bytes and the NUL-terminated name; inode numbers count from 1, the trailer has 0.
-    fn header(&mut self, name: &str, mode: u32, links: u32, size: usize) {
+    fn header(&mut self, name: &str, mode: u32, links: u32, device: [u32; 2], size: usize) {
         let fields = [
             self.entries,
             mode,
@@ -59,8 +65,8 @@ impl Archive {
             size as u32,
             0,
             0,
-            0,
-            0,
+            device[0],
+            device[1],
             name.len() as u32 + 1,
             0,
         ];

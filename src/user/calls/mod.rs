@@ -61,8 +61,9 @@ const GROUPS: [Group; 15] = [
 ];
 
 /// Groups for kernels alone.
-const KERNEL_GROUPS: [Group; 5] = [
+const KERNEL_GROUPS: [Group; 6] = [
     ("limits", transfer::limits),
+    ("limit", transfer::at_the_limit),
     ("flags", transfer::flags),
     ("bounds", process::bounds),
     ("table", descriptors::full_table),

@@ -1,6 +1,6 @@
 //! read, write and their kin: every descriptor with lists of buffers, vectors, offsets and flags.
 
-use super::ground::{BUFFER_LEN, Descriptor, Ground, KERNEL, MINUS_1, TASK_SIZE, put_words};
+use super::ground::{BUFFER_LEN, Descriptor, Ground, KERNEL, MINUS_1, TASK_SIZE, bytes, put_words};
 use super::record::Record;
 use crate::user::linux::number::*;
 
@@ -226,6 +226,8 @@ pub fn limits(ground: &Ground, record: &mut Record) {
         for &descriptor in &ground.descriptors {
             let buffer = if writes { ground.source } else { ground.buffer };
             record.begin(format_args!("{name} {} limits", descriptor.name));
+            // What earlier reads left there, when they ran over the edge, differs between systems.
+            bytes(edge - 2 * ground.page, 2 * ground.page).fill(0x3c);
             for (address, length) in [
                 (0, 0),
                 (0, 10),
@@ -239,7 +241,6 @@ pub fn limits(ground: &Ground, record: &mut Record) {
                 (ground.read_only, 16),
                 (TASK_SIZE - 1, 0),
                 (TASK_SIZE - 1, 2),
-                (TASK_SIZE, 0),
                 (KERNEL, 0),
                 (KERNEL, 64),
                 (MINUS_1, 0),
@@ -259,6 +260,8 @@ pub fn limits(ground: &Ground, record: &mut Record) {
         for &descriptor in &ground.descriptors {
             let (base, fd) = (if writes { ground.source } else { ground.buffer }, descriptor.number);
             record.begin(format_args!("{name} {} limits", descriptor.name));
+            // What earlier reads left there, when they ran over the edge, differs between systems.
+            bytes(edge - 2 * ground.page, 2 * ground.page).fill(0x3c);
             for segments in [
                 &[][..],
                 &[(0, 5), (base, 5)],
@@ -282,6 +285,18 @@ pub fn limits(ground: &Ground, record: &mut Record) {
             record.end();
         }
     }
+}
+
+/// Nothing, at the first address above user space: refused by kernels whose limit is the last user address, as long as
+/// there was `set_fs`, and good since.
+pub fn at_the_limit(ground: &Ground, record: &mut Record) {
+    record.begin(format_args!("no bytes at the limit"));
+    for (_, number, ..) in PLAIN {
+        for name in ["zero", "null"] {
+            let _ = record.call(number, [ground.fd(name), TASK_SIZE, 0, 0, 0, 0]);
+        }
+    }
+    record.end();
 }
 
 /// The calls with flags, which not every emulation passes on.
