@@ -266,7 +266,7 @@ fn errors_of_descriptors<P: Policy>() {
     }
     assert_eq!(files.readv(writable, &[(AREA, 1)]), Err(Errno::EBADF));
     assert_eq!(files.writev(readable, &[(AREA, 1)]), Err(Errno::EBADF));
-    let directory = files.open(Node::Directory, READ_ONLY);
+    let directory = files.open(Node::Directory(b"dev"), READ_ONLY);
     assert_eq!(files.read(directory, AREA, 1), Err(Errno::EISDIR));
     assert_eq!(files.readv(directory, &[(AREA, 1)]), Err(Errno::EISDIR));
     assert_eq!(files.pread(directory, AREA, 1, 0), Err(Errno::EISDIR));
@@ -546,7 +546,7 @@ fn watches_see_what_was_read_and_written_in_every_weight_of_layers() {
 fn shared_position_is_locked_for_a_call_alone() {
     let files = Files::<Linux59>::new();
     let fd = files.open(Node::Bytes(b"hello"), READ_ONLY);
-    assert_eq!(files.table.dup2(fd, 9), Ok(9));
+    assert_eq!(files.table.dup2(fd, 9, false), Ok(9));
     assert_eq!((files.read(fd, AREA, 2), files.read(9, AREA, 2)), (Ok(2), Ok(2)));
     assert_eq!(bytes(AREA, 2), b"ll");
     assert!(!files.table.fdget(9).unwrap().is_position_locked.get());

@@ -81,6 +81,15 @@ pub fn find(name: &[u8]) -> Option<Index> {
     TABLE.get().iter().position(named).map(|index| Index(index as u8))
 }
 
+/// Shows every file that has a name, with its size in bytes.
+pub fn for_each(mut show: impl FnMut(&[u8], u64)) {
+    for file in TABLE.get() {
+        if let Some(name) = file.name.borrow().as_deref() {
+            show(name, file.size.get());
+        }
+    }
+}
+
 /// Makes an empty file; the name is not in use.
 ///
 /// # Errors

@@ -6,7 +6,8 @@ use crate::arch::ppc::accounting;
 use crate::arch::single::Single;
 use crate::console;
 use crate::console::line::{self, Line};
-use crate::fs::notify;
+use crate::fs::node::{self, Node};
+use crate::fs::{notify, tmp};
 use crate::initrd::{self, Entry};
 use crate::measure::clock::{self, to_time};
 use crate::{board, fs, lkdtm, mm, print, println, selftest, syscall, task, uaccess};
@@ -91,8 +92,14 @@ static COMMANDS: &[Command] = &[
     Command {
         name: "files",
         usage: "",
-        help: "list the initial archive",
+        help: "list the initial archive and /tmp",
         run: files,
+    },
+    Command {
+        name: "rm",
+        usage: "PATH...",
+        help: "remove files from /tmp",
+        run: remove,
     },
     Command {
         name: "poweroff",
@@ -398,7 +405,29 @@ fn files(_: &[&str]) -> i32 {
             item.name.escape_ascii()
         );
     }
+    tmp::for_each(|name, size| println!("{:06o} {size:>9}  /tmp/{}", 0o100_644, name.escape_ascii()));
     0
+}
+
+fn remove(words: &[&str]) -> i32 {
+    if words.is_empty() {
+        return usage("rm");
+    }
+    let mut status = 0;
+    for path in words {
+        match node::lookup(path.as_bytes()) {
+            Ok(Node::Tmp(index)) => tmp::unlink(index),
+            Ok(_) => {
+                println!("rm: {path} is not a file of /tmp, only those can be removed");
+                status = 1;
+            }
+            Err(error) => {
+                println!("rm: {path}: {}", error.message());
+                status = 1;
+            }
+        }
+    }
+    status
 }
 
 fn power_off(words: &[&str]) -> i32 {

@@ -182,9 +182,7 @@ impl Ground {
             path,
             descriptors: Vec::new(),
         };
-        for (index, byte) in bytes(ground.source, BUFFER_LEN).iter_mut().enumerate() {
-            *byte = pattern(index as u32 + 1);
-        }
+        ground.fill_source();
         quiet(MUNMAP, [hole, page])?;
         // `struct sigaction`: handler, flags, restorer, mask. A system without signals has nothing to ignore.
         put_words(ground.table, &[SIG_IGN, 0, 0, 0, 0]);
@@ -193,6 +191,13 @@ impl Ground {
         let _ = quiet(SETRLIMIT, [RLIMIT_NOFILE, ground.table]);
         ground.open_all()?;
         Ok(ground)
+    }
+
+    /// Writes the pattern that is the source of writes.
+    pub fn fill_source(&self) {
+        for (index, byte) in bytes(self.source, BUFFER_LEN).iter_mut().enumerate() {
+            *byte = pattern(index as u32 + 1);
+        }
     }
 
     fn open_all(&mut self) -> Result<(), Errno> {

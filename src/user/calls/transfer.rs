@@ -285,6 +285,8 @@ pub fn limits(ground: &Ground, record: &mut Record) {
             record.end();
         }
     }
+    // Where a range is checked by halves, a read that is too long has run over everything behind the buffer.
+    ground.fill_source();
 }
 
 /// Nothing, at the first address above user space: refused by kernels whose limit is the last user address, as long as
