@@ -80,10 +80,16 @@ fn word(elf: &Elf, address: u32) -> Option<u32> {
     })
 }
 
-/// The name of a kernel function in a report: the ways into and out of a system call have several versions.
+/// The name of a function in a report: without modules; the ways into and out of a system call have several versions.
 fn role(name: &str) -> &str {
     let paths = ["transfer_to_syscall", "ret_from_syscall"];
-    paths.into_iter().find(|path| name.starts_with(path)).unwrap_or(name)
+    let without_modules = || {
+        let is_module = |part: &&str| part.starts_with(|first: char| first.is_lowercase() || first == '_');
+        let modules: usize = name.split("::").take_while(is_module).map(|part| part.len() + 2).sum();
+        name.get(modules..).or(name.rsplit("::").next()).unwrap_or(name)
+    };
+    let path = paths.into_iter().find(|path| name.starts_with(path));
+    path.unwrap_or_else(without_modules)
 }
 
 /// Clocks as shares in percent.
@@ -173,7 +179,7 @@ fn as_sampled(exact: &Json, program: &[u8]) -> BTreeMap<(bool, String), u64> {
         let address = place.field("address").count() as u32;
         let (is_user, name) = match place.field("space").text() {
             "u" if word(&program, address - 4) == Some(SYSTEM_CALL) => (false, "ret_from_syscall"),
-            "u" => (true, user.find(address).0),
+            "u" => (true, role(user.find(address).0)),
             _ => match kernel.find(address | KERNEL) {
                 (name, true) if role(name) == "transfer_to_syscall" => (false, "SystemCall"),
                 (name, _) => (false, role(name)),

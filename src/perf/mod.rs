@@ -14,6 +14,6 @@ mod profile;
 #[cfg(target_os = "none")]
 mod recording;
 
-pub use profile::{Profile, Row};
+pub use profile::{Profile, Row, short_name};
 #[cfg(target_os = "none")]
 pub use recording::*;

@@ -51,6 +51,18 @@ impl Profile {
     }
 }
 
+/// A function's name as the kernel's tools print it: without the modules in front. Methods keep their type.
+pub fn short_name(name: &str) -> &str {
+    let mut rest = name;
+    while let Some((first, others)) = rest.split_once("::") {
+        if !first.starts_with(|first: char| first.is_ascii_lowercase() || first == '_') {
+            break;
+        }
+        rest = others;
+    }
+    rest
+}
+
 /// Sets the shares so that they add up: each row gets the whole hundredths it is due, the largest remainders the rest.
 fn share_out(rows: &mut [Row]) {
     let total: u64 = rows.iter().map(|row| u64::from(row.samples)).sum();
@@ -89,6 +101,20 @@ mod tests {
             .collect();
         assert_eq!(rows, [("f1", 7, 4667), ("f2", 7, 4667), ("f800000", 1, 666)]);
         assert_eq!(profile.rows.iter().map(|r| r.share).sum::<u32>(), 10_000);
+    }
+
+    #[test]
+    fn names_lose_their_modules_only() {
+        for (name, short) in [
+            ("zeronull::fs::read_write::vfs_read", "vfs_read"),
+            ("zeronull::mm::address_space::AddressSpace::map", "AddressSpace::map"),
+            ("__arch_clear_user", "__arch_clear_user"),
+            ("__rustc::rust_begin_unwind", "rust_begin_unwind"),
+            ("<u32 as core::fmt::Display>::fmt", "<u32 as core::fmt::Display>::fmt"),
+            ("[unknown]", "[unknown]"),
+        ] {
+            assert_eq!(short_name(name), short);
+        }
     }
 
     #[test]

@@ -105,7 +105,7 @@ fn symbol_of(pc: u32) -> (String, bool) {
             return ("ret_from_syscall".to_string(), false);
         }
         let name = program.and_then(|program| program.symbol(pc));
-        return (name.unwrap_or("[unknown]").to_string(), true);
+        return (perf::short_name(name.unwrap_or("[unknown]")).to_string(), true);
     }
     let found = Symbols::new(crate::arch::symbol_blob()).and_then(|symbols| symbols.find(pc));
     let (name, offset) = found.unwrap_or(("[unknown]", 0));
@@ -115,7 +115,7 @@ fn symbol_of(pc: u32) -> (String, bool) {
     let name = match path {
         Some("transfer_to_syscall") if offset == 0 => "SystemCall",
         Some(path) => path,
-        None => name,
+        None => perf::short_name(name),
     };
     (name.to_string(), false)
 }
@@ -175,9 +175,7 @@ fn annotate(symbol: &str) -> i32 {
         println!("perf: nothing recorded: perf record COMMAND comes first");
         return 1;
     }
-    let mut pcs: alloc::vec::Vec<u32> = perf::samples()
-        .filter(|pc| symbol_of(*pc).0.ends_with(symbol))
-        .collect();
+    let mut pcs: alloc::vec::Vec<u32> = perf::samples().filter(|pc| symbol_of(*pc).0 == symbol).collect();
     if pcs.is_empty() {
         println!("perf annotate: no samples in {symbol}: perf report lists the functions");
         return 1;
