@@ -40,6 +40,14 @@ impl Time {
         )
     }
 
+    /// Without what is below a hundredth of a second.
+    pub fn hundredths(self) -> Self {
+        Self {
+            nanoseconds: self.nanoseconds - self.nanoseconds % 10_000_000,
+            ..self
+        }
+    }
+
     /// Prints as `0m 1.58s`, the form of busybox' `time`.
     pub fn minutes(self) -> Minutes {
         Minutes(self)
@@ -212,6 +220,10 @@ mod tests {
         assert_eq!(at(5, 100).since(at(3, 200)), at(1, NANOSECONDS as u32 - 100));
         assert_eq!(at(3, 0).since(at(3, 1)), at(0, 0));
         assert_eq!(at(2, 0).since(at(3, 0)), at(0, 0));
+        assert_eq!(
+            at(2, 19_999_999).hundredths().since(at(1, 18_000_000).hundredths()),
+            at(1, 0)
+        );
         assert_eq!(std::format!("{}", at(61, 580_000_000).minutes()), "1m 1.58s");
         assert_eq!(std::format!("{}", at(0, 9_999_999).minutes()), "0m 0.00s");
     }

@@ -1,6 +1,7 @@
 //! The sample buffer, and counts around a command.
 #![forbid(unsafe_code)]
 
+use crate::arch::ppc::accounting::Times;
 use crate::arch::ppc::tlb_misses::{self, TlbMisses};
 use crate::arch::ppc::{TrapFrame, accounting, spr};
 use crate::measure::clock;
@@ -130,14 +131,8 @@ pub fn samples() -> impl Iterator<Item = u32> {
 /// Counts around a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Time base ticks.
-    pub ticks: u64,
-    /// User time in time base ticks.
-    pub user: u64,
-    /// System time in time base ticks.
-    pub system: u64,
-    /// System calls.
-    pub calls: u64,
+    /// User and system time, which are exact, and system calls.
+    pub times: Times,
     /// Interrupts of the decrementer.
     pub interrupts: u32,
     /// Refused accesses that had a fixup.
@@ -152,13 +147,7 @@ pub struct Counts {
 pub fn stat<R>(f: impl FnOnce() -> R) -> (R, Counts) {
     let now = || {
         let windows = uaccess::counters().windows_opened();
-        (
-            spr::timebase(),
-            accounting::times(),
-            clock::interrupts(),
-            kernel::fixups(),
-            windows,
-        )
+        (accounting::times(), clock::interrupts(), kernel::fixups(), windows)
     };
     accounting::with_calls_counted(|| {
         let ((result, before, after), tlb_misses) = tlb_misses::count(|| {
@@ -167,13 +156,10 @@ pub fn stat<R>(f: impl FnOnce() -> R) -> (R, Counts) {
             (result, before, now())
         });
         let counts = Counts {
-            ticks: after.0 - before.0,
-            user: after.1.user - before.1.user,
-            system: after.1.system - before.1.system,
-            calls: after.1.calls - before.1.calls,
-            interrupts: after.2.wrapping_sub(before.2),
-            fixups: after.3.wrapping_sub(before.3),
-            windows: AsChosen::is_enabled().then(|| after.4.wrapping_sub(before.4)),
+            times: after.0.since(&before.0),
+            interrupts: after.1.wrapping_sub(before.1),
+            fixups: after.2.wrapping_sub(before.2),
+            windows: AsChosen::is_enabled().then(|| after.3.wrapping_sub(before.3)),
             tlb_misses,
         };
         (result, counts)

@@ -242,10 +242,21 @@ fn time(words: &[&str]) -> i32 {
     let before = (clock::now(), accounting::times());
     let status = run(words);
     let after = (clock::now(), accounting::times());
-    let span = |ticks: u64| to_time(ticks, clock::timebase_hz()).minutes();
-    println!("real    {}", after.0.since(before.0).minutes());
-    println!("user    {}", span(after.1.user - before.1.user));
-    println!("sys     {}", span(after.1.system - before.1.system));
+    let times = after.1.since(&before.1);
+    let span = |ticks: u64| to_time(ticks, clock::timebase_hz());
+    let (real, user, sys) = if accounting::is_exact() {
+        // Of the three numbers as they are printed the last is the difference of the others, so that they add up.
+        let (real, user) = (
+            span(times.user + times.system).hundredths(),
+            span(times.user).hundredths(),
+        );
+        (real, user, real.since(user))
+    } else {
+        (after.0.since(before.0), span(times.user), span(times.system))
+    };
+    println!("real    {}", real.minutes());
+    println!("user    {}", user.minutes());
+    println!("sys     {}", sys.minutes());
     status
 }
 

@@ -190,13 +190,15 @@ fn annotate(symbol: &str) -> i32 {
 fn stat(command: &[&str], json: bool) -> i32 {
     let (status, counts) = perf::stat(|| run(command));
     let hz = clock::timebase_hz();
-    let time = to_time(counts.ticks, hz);
+    let times = counts.times;
+    let ticks = times.user + times.system;
+    let time = to_time(ticks, hz);
     let misses = counts.tlb_misses;
     let rows = [
-        ("timebase-ticks", Some(counts.ticks)),
-        ("user-ticks", Some(counts.user)),
-        ("system-ticks", Some(counts.system)),
-        ("system-calls", Some(counts.calls)),
+        ("timebase-ticks", Some(ticks)),
+        ("user-ticks", Some(times.user)),
+        ("system-ticks", Some(times.system)),
+        ("system-calls", Some(times.calls)),
         ("decrementer-interrupts", Some(counts.interrupts.into())),
         ("fixed-up-faults", Some(counts.fixups.into())),
         ("user-access-windows", counts.windows.map(u64::from)),

@@ -134,6 +134,17 @@ pub struct Times {
     pub calls: u64,
 }
 
+impl Times {
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user: self.user - earlier.user,
+            system: self.system - earlier.system,
+            calls: self.calls - earlier.calls,
+        }
+    }
+}
+
 /// The sums up to now.
 pub fn times() -> Times {
     settle();
