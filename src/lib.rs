@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Arrows point down only. Everything above `arch` and `board` is portable and runs its unit tests on the host. Unsafe
-//! code is allowed in `arch`, `board`, `mm`, `uaccess::raw`, `task`, `user::linux`, `user::calls` and
+//! code is allowed in `arch`, `board`, `mm`, `uaccess::raw`, `uaccess::nofault`, `task`, `user::linux`, `user::calls` and
 //! `user::probe`; every other module forbids it.
 //!
 //! `user` is the other side of the system call: the runtime and the portable logic of the user programs in `src/bin`.
@@ -60,7 +60,7 @@ pub mod mm;
 pub mod perf;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod policy;
-#[cfg(all(target_os = "none", feature = "firmware"))]
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod selftest;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod shell;

@@ -251,7 +251,7 @@ fn exec_userspace() -> Result<String, String> {
         read: true,
         write: false,
         execute: true,
-        uncached: false,
+        ..Protection::default()
     };
     sandbox
         .space()

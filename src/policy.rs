@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 use crate::uaccess::limit;
+use core::marker::PhantomData;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A value of an axis, as the console names it.
@@ -124,12 +125,15 @@ word!(u8 u32);
 
 /// How a range is compared with the limit.
 pub trait RangeCheck: Axis {
+    /// Whether what passes lies within the limit to its last byte.
+    const IS_EXACT: bool;
     /// Whether `[address, address + size)` may be accessed when `limit` is the last address. Size 0 checks the address
     /// alone.
     fn range_ok<W: Word>(address: W, size: W, limit: W) -> bool;
 }
 
 impl RangeCheck for Check32 {
+    const IS_EXACT: bool = true;
     #[inline(always)]
     fn range_ok<W: Word>(address: W, size: W, limit: W) -> bool {
         address <= limit && (size == W::ZERO || size.decrement() <= limit.minus(address))
@@ -137,6 +141,7 @@ impl RangeCheck for Check32 {
 }
 
 impl RangeCheck for Check64 {
+    const IS_EXACT: bool = false;
     #[inline(always)]
     fn range_ok<W: Word>(address: W, size: W, limit: W) -> bool {
         address <= limit && size <= limit
@@ -334,6 +339,29 @@ pub trait Policy: 'static {
         <Self::Layers as Axis>::NAME,
         <Self::Count as Axis>::NAME,
     ];
+}
+
+/// The policy of user access alone: what its other axes say does not matter there, so presets that agree in these five
+/// share machine code where they can.
+pub struct Access<L, C, W, E, N>(PhantomData<(L, C, W, E, N)>);
+
+impl<L, C, W, E, N> Policy for Access<L, C, W, E, N>
+where
+    L: AddressLimit + 'static,
+    C: RangeCheck + 'static,
+    W: WindowControl + 'static,
+    E: ClearEngine + 'static,
+    N: Counting + 'static,
+{
+    type Limit = L;
+    type Check = C;
+    type Zero = Read;
+    type Null = Write;
+    type Window = W;
+    type Clear = E;
+    type CopyMc = OneEngine;
+    type Layers = Direct;
+    type Count = N;
 }
 
 macro_rules! policies {

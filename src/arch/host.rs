@@ -2,6 +2,7 @@
 //!
 //! Every access goes byte by byte, so this is also the oracle for residues.
 
+use crate::addr::TASK_SIZE;
 use std::boxed::Box;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,11 +12,17 @@ pub const CACHE_LINE: usize = 16;
 
 const PAGE: u32 = crate::addr::PAGE_SIZE;
 
+struct Page {
+    bytes: Box<[u8; PAGE as usize]>,
+    read: bool,
+    write: bool,
+}
+
 #[derive(Default)]
 struct Memory {
-    pages: BTreeMap<u32, (Box<[u8; PAGE as usize]>, bool)>,
+    pages: BTreeMap<u32, Page>,
     window: Option<(u32, u32, bool)>,
-    opened: u32,
+    is_without_kuap: bool,
 }
 
 std::thread_local! {
@@ -30,66 +37,76 @@ pub fn reset() {
 /// Maps a page, filled with `fill`.
 pub fn map(page: u32, writable: bool, fill: u8) {
     assert_eq!(page % PAGE, 0);
-    MEMORY.with_borrow_mut(|memory| memory.pages.insert(page, (Box::new([fill; PAGE as usize]), writable)));
+    let new = Page {
+        bytes: Box::new([fill; PAGE as usize]),
+        read: true,
+        write: writable,
+    };
+    MEMORY.with_borrow_mut(|memory| memory.pages.insert(page, new));
+}
+
+/// Changes the rights of a page.
+pub fn protect(page: u32, read: bool, write: bool) {
+    MEMORY.with_borrow_mut(|memory| {
+        let page = memory.pages.get_mut(&page).expect("page is mapped");
+        (page.read, page.write) = (read, write);
+    });
+}
+
+/// Takes a page away.
+pub fn unmap(page: u32) {
+    MEMORY.with_borrow_mut(|memory| memory.pages.remove(&page));
+}
+
+fn with_byte<R>(address: u32, action: impl FnOnce(&mut u8, bool, bool) -> R) -> Option<R> {
+    MEMORY.with_borrow_mut(|memory| {
+        let page = memory.pages.get_mut(&(address & !(PAGE - 1)))?;
+        Some(action(
+            &mut page.bytes[(address % PAGE) as usize],
+            page.read,
+            page.write,
+        ))
+    })
 }
 
 /// Reads a byte of user memory, whatever its rights.
 pub fn peek(address: u32) -> u8 {
-    MEMORY.with_borrow(|memory| memory.pages[&(address & !(PAGE - 1))].0[(address % PAGE) as usize])
+    with_byte(address, |byte, _, _| *byte).expect("page is mapped")
 }
 
 /// Writes a byte of user memory, whatever its rights.
 pub fn poke(address: u32, value: u8) {
-    MEMORY.with_borrow_mut(|memory| {
-        let page = memory.pages.get_mut(&(address & !(PAGE - 1))).expect("page is mapped");
-        page.0[(address % PAGE) as usize] = value;
+    with_byte(address, |byte, _, _| *byte = value).expect("page is mapped")
+}
+
+/// An access of the kernel, which the window must cover as far as it lies in user space.
+fn assert_open(address: u32, wants_write: bool) {
+    MEMORY.with_borrow(|memory| {
+        if memory.is_without_kuap || address >= TASK_SIZE {
+            return;
+        }
+        let (start, length, write) = memory.window.expect("the window is open during an access");
+        assert!(
+            write == wants_write && address.wrapping_sub(start) < length,
+            "access to {address:#x} outside the window of {length} bytes at {start:#x}"
+        );
     });
 }
 
-/// Windows opened since [`reset`].
-pub fn windows_opened() -> u32 {
-    MEMORY.with_borrow(|memory| memory.opened)
-}
-
 fn load(address: u32) -> Option<u8> {
-    MEMORY.with_borrow(|memory| {
-        let (start, length, write) = memory.window.expect("load from user memory with the window closed");
-        assert!(
-            !write && address.wrapping_sub(start) < length,
-            "load outside the window"
-        );
-        memory
-            .pages
-            .get(&(address & !(PAGE - 1)))
-            .map(|page| page.0[(address % PAGE) as usize])
-    })
-}
-
-/// A load that may leave the checked range, as a word at its end does.
-fn load_unchecked(address: u32) -> Option<u8> {
-    MEMORY.with_borrow(|memory| {
-        memory
-            .pages
-            .get(&(address & !(PAGE - 1)))
-            .map(|page| page.0[(address % PAGE) as usize])
-    })
+    assert_open(address, false);
+    with_byte(address, |byte, read, _| read.then_some(*byte)).flatten()
 }
 
 fn store(address: u32, value: u8) -> bool {
-    MEMORY.with_borrow_mut(|memory| {
-        let (start, length, write) = memory.window.expect("store to user memory with the window closed");
-        assert!(
-            write && address.wrapping_sub(start) < length,
-            "store outside the window"
-        );
-        match memory.pages.get_mut(&(address & !(PAGE - 1))) {
-            Some((bytes, true)) => {
-                bytes[(address % PAGE) as usize] = value;
-                true
-            }
-            _ => false,
+    assert_open(address, true);
+    let store = |byte: &mut u8, _, write: bool| {
+        if write {
+            *byte = value;
         }
-    })
+        write
+    };
+    with_byte(address, store).unwrap_or(false)
 }
 
 /// The user-access window; see the families.
@@ -103,7 +120,6 @@ pub mod window {
                 memory.window.replace((start, length, write)).is_none(),
                 "the window is open already"
             );
-            memory.opened += 1;
         });
     }
 
@@ -112,9 +128,19 @@ pub mod window {
         MEMORY.with_borrow_mut(|memory| memory.window = None);
     }
 
+    /// Closes it.
+    pub fn reset() {
+        close();
+    }
+
     /// Whether it is open.
     pub fn is_open() -> bool {
         MEMORY.with_borrow(|memory| memory.window.is_some())
+    }
+
+    /// Makes user memory unreachable outside a window, or reachable always.
+    pub fn set_kuap(enabled: bool) {
+        MEMORY.with_borrow_mut(|memory| memory.is_without_kuap = !enabled);
     }
 
     /// A word that is not 0 covers everything here.
@@ -168,7 +194,7 @@ pub mod raw {
         let first = load(address)?;
         let mut bytes = [first, 0, 0, 0];
         for (offset, slot) in bytes.iter_mut().enumerate().skip(1) {
-            match super::load_unchecked(address + offset as u32) {
+            match load(address + offset as u32) {
                 Some(byte) => *slot = byte,
                 None => break,
             }
@@ -182,8 +208,37 @@ pub mod raw {
     }
 
     /// Kernel memory of a host test cannot be read by number.
+    pub fn get_kernel_nofault_2(_: u32) -> Option<u16> {
+        None
+    }
+
+    /// Kernel memory of a host test cannot be read by number.
     pub fn get_kernel_nofault_4(_: u32) -> Option<u32> {
         None
+    }
+
+    /// Kernel memory of a host test cannot be written by number.
+    ///
+    /// # Safety
+    /// Nothing happens.
+    pub unsafe fn put_kernel_nofault_1(_: u32, _: u8) -> bool {
+        false
+    }
+
+    /// Kernel memory of a host test cannot be written by number.
+    ///
+    /// # Safety
+    /// Nothing happens.
+    pub unsafe fn put_kernel_nofault_2(_: u32, _: u16) -> bool {
+        false
+    }
+
+    /// Kernel memory of a host test cannot be written by number.
+    ///
+    /// # Safety
+    /// Nothing happens.
+    pub unsafe fn put_kernel_nofault_4(_: u32, _: u32) -> bool {
+        false
     }
 
     /// Copies bytes; returns the residue.

@@ -17,6 +17,9 @@ pub struct Protection {
     pub execute: bool,
     /// Not held by a cache, accesses in order.
     pub uncached: bool,
+    /// Stores go to memory at once. Where a family has the attribute for more than a page at a time, it holds for the
+    /// neighbours too: on the MPC8xx for all that one first-level entry covers, 4 MiB.
+    pub write_through: bool,
 }
 
 impl Protection {
@@ -26,6 +29,7 @@ impl Protection {
         write: true,
         execute: false,
         uncached: false,
+        write_through: false,
     };
     /// Loads alone.
     pub const READ_ONLY: Self = Self {
@@ -33,7 +37,13 @@ impl Protection {
         write: false,
         execute: false,
         uncached: false,
+        write_through: false,
     };
+
+    /// Whether the caches treat the page otherwise than RAM is usually treated.
+    pub fn is_cached_otherwise(self) -> bool {
+        self.uncached || self.write_through
+    }
 
     /// Whether nothing is allowed: the page exists, but every access faults.
     pub fn is_none(self) -> bool {

@@ -50,6 +50,18 @@ mod linear {
         unsafe { core::arch::asm!("sync", "isync", options(nostack, preserves_flags)) };
     }
 
+    /// Carries what the data cache holds of kernel addresses `[start, start + length)` to memory and out of the cache:
+    /// before the memory is accessed past the cache, since neither family looks into it then.
+    pub fn flush_data_range(start: usize, length: usize) {
+        let first = start & !(super::CACHE_LINE - 1);
+        for line in (first..start + length).step_by(super::CACHE_LINE) {
+            // SAFETY: writing back and dropping cache lines of mapped memory changes no data.
+            unsafe { core::arch::asm!("dcbf 0, {}", in(reg) line, options(nostack, preserves_flags)) };
+        }
+        // SAFETY: ordering changes no state.
+        unsafe { core::arch::asm!("sync", options(nostack, preserves_flags)) };
+    }
+
     unsafe extern "C" {
         static __image_end: u8;
         static __symbols_start: u8;

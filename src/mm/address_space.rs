@@ -5,14 +5,15 @@
 use super::frames::Frame;
 use crate::addr::{PAGE_SIZE, PhysAddr, TASK_SIZE, UserAddr, page_align_up};
 use crate::arch::mmu_types::{L2_ENTRIES, Protection, Table};
-use crate::arch::{mmu, phys_to_virt};
+use crate::arch::{flush_data_range, flush_instruction_range, mmu, phys_to_virt};
 use crate::errno::Errno;
 use core::cell::Cell;
+use core::ops::Range;
 
 /// First page that may be mapped: page 0 never is.
 const LOWEST: u32 = PAGE_SIZE;
 /// Where mappings without a fixed address are placed: inside the region that may be executable on every family.
-const MMAP: core::ops::Range<u32> = 0x1800_0000..0x2000_0000;
+const MMAP: Range<u32> = 0x1800_0000..0x2000_0000;
 /// Entries of the first level that belong to user space.
 const USER_ENTRIES: usize = (TASK_SIZE >> 22) as usize;
 
@@ -73,17 +74,22 @@ impl AddressSpace {
         }
     }
 
-    fn set_entry(&self, page: u32, entry: u32) -> Result<(), Errno> {
+    fn set_entry(&self, page: u32, frame: PhysAddr, protection: Protection) -> Result<(), Errno> {
         let root = table(self.root.physical());
         let l2 = match mmu::l1_table(root.get(l1_index(page))) {
             Some(l2) => l2,
-            None => {
-                let frame = Frame::zeroed().ok_or(Errno::ENOMEM)?.into_raw();
-                root.set(l1_index(page), mmu::l1_entry(frame));
-                frame
-            }
+            None => Frame::zeroed().ok_or(Errno::ENOMEM)?.into_raw(),
         };
-        table(l2).set(l2_index(page), entry);
+        root.set(l1_index(page), mmu::l1_entry(l2, protection.write_through));
+        let old = table(l2).get(l2_index(page));
+        if protection.is_cached_otherwise() || old != 0 && mmu::pte_parts(old).1.is_cached_otherwise() {
+            // What the cache holds of the frame, by whatever address, would overwrite later what goes past it, or hide it.
+            flush_data_range(phys_to_virt(frame), PAGE_SIZE as usize);
+        }
+        if protection.execute {
+            flush_instruction_range(phys_to_virt(frame), PAGE_SIZE as usize);
+        }
+        table(l2).set(l2_index(page), mmu::pte(frame, protection));
         // Also where there was no entry: some TLBs remember that.
         mmu::flush_page(page);
         Ok(())
@@ -120,7 +126,7 @@ impl AddressSpace {
         for page in (start..end).step_by(PAGE_SIZE as usize) {
             self.unmap_page(page);
             let frame = Frame::zeroed().ok_or(Errno::ENOMEM)?;
-            self.set_entry(page, mmu::pte(frame.physical(), protection))?;
+            self.set_entry(page, frame.physical(), protection)?;
             // The entry holds the frame from here on.
             frame.into_raw();
         }
@@ -142,7 +148,7 @@ impl AddressSpace {
         Self::check(start, end, protection)?;
         for page in (start..end).step_by(PAGE_SIZE as usize) {
             let (frame, _) = mmu::pte_parts(self.entry(page));
-            self.set_entry(page, mmu::pte(frame, protection))?;
+            self.set_entry(page, frame, protection)?;
         }
         Ok(())
     }
@@ -220,25 +226,54 @@ impl AddressSpace {
         wanted
     }
 
+    /// Does `each` for the parts of `[address, address + length)` that lie in one frame, with their kernel addresses and
+    /// offsets in the whole.
+    fn spans(
+        &self,
+        address: u32,
+        length: usize,
+        mut each: impl FnMut(usize, Range<usize>, Protection),
+    ) -> Result<(), Errno> {
+        let mut done = 0;
+        while done < length {
+            let at = address.checked_add(done as u32).ok_or(Errno::EFAULT)?;
+            let (frame, protection) = self.lookup(UserAddr::new(at)).ok_or(Errno::EFAULT)?;
+            let offset = at % PAGE_SIZE;
+            let end = length.min(done + (PAGE_SIZE - offset) as usize);
+            each(phys_to_virt(frame) + offset as usize, done..end, protection);
+            done = end;
+        }
+        Ok(())
+    }
+
     /// Writes `bytes` at `address` through the kernel's linear map, whatever the page's rights: for loading programs.
     ///
     /// # Errors
     /// `EFAULT` if a page of the range is not mapped; the bytes before it are written.
     pub fn write(&self, address: u32, bytes: &[u8]) -> Result<(), Errno> {
-        let mut done = 0;
-        while done < bytes.len() {
-            let at = address.checked_add(done as u32).ok_or(Errno::EFAULT)?;
-            let (frame, _) = self.lookup(UserAddr::new(at)).ok_or(Errno::EFAULT)?;
-            let offset = at % PAGE_SIZE;
-            let length = (bytes.len() - done).min((PAGE_SIZE - offset) as usize);
-            let target = (phys_to_virt(frame) + offset as usize) as *mut u8;
+        self.spans(address, bytes.len(), |target, part, protection| {
             // SAFETY: the frame belongs to this address space, the span stays inside it, and no reference to user frames
             // exists anywhere in the kernel.
-            unsafe { target.copy_from_nonoverlapping(bytes[done..].as_ptr(), length) };
-            crate::arch::flush_instruction_range(target.addr(), length);
-            done += length;
-        }
-        Ok(())
+            unsafe { (target as *mut u8).copy_from_nonoverlapping(bytes[part.clone()].as_ptr(), part.len()) };
+            if protection.execute {
+                flush_instruction_range(target, part.len());
+            } else {
+                flush_data_range(target, part.len());
+            }
+        })
+    }
+
+    /// Reads what memory holds at `address` through the kernel's linear map, whatever the page's rights and however it is
+    /// cached.
+    ///
+    /// # Errors
+    /// `EFAULT` if a page of the range is not mapped.
+    pub fn read(&self, address: u32, bytes: &mut [u8]) -> Result<(), Errno> {
+        self.spans(address, bytes.len(), |source, part, _| {
+            flush_data_range(source, part.len());
+            // SAFETY: as in `write`.
+            unsafe { (source as *const u8).copy_to_nonoverlapping(bytes[part.clone()].as_mut_ptr(), part.len()) };
+        })
     }
 }
 

@@ -23,37 +23,13 @@ const SPAN: u32 = 3 * PAGE_SIZE;
 /// Machine checks of a storm when nothing else is asked for.
 pub const STORM: u32 = 100_000;
 
-pub(super) static TESTS: &[Test] = &[
-    Test {
-        suite: "mc",
-        name: "good memory is copied whole",
-        run: good_memory,
-    },
-    Test {
-        suite: "mc",
-        name: "poison at every offset of three pages",
-        run: every_offset,
-    },
-    Test {
-        suite: "mc",
-        name: "poison and a refused target in one copy",
-        run: poison_and_fault,
-    },
-    Test {
-        suite: "mc",
-        name: "one engine a copy, also when toggled",
-        run: passes,
-    },
-    Test {
-        suite: "mc",
-        name: "copies without the else run both engines",
-        run: missing_else,
-    },
-    Test {
-        suite: "mc",
-        name: "what is not lost stays readable",
-        run: rest_is_readable,
-    },
+pub(super) const TESTS: &[Test] = &[
+    Test::new("mc", "good memory is copied whole", |_| good_memory()),
+    Test::new("mc", "poison at every offset of three pages", |_| every_offset()),
+    Test::new("mc", "poison and a refused target in one copy", |_| poison_and_fault()),
+    Test::new("mc", "one engine a copy, also when toggled", |_| passes()),
+    Test::new("mc", "copies without the else run both engines", |_| missing_else()),
+    Test::new("mc", "what is not lost stays readable", |_| rest_is_readable()),
 ];
 
 /// The device while a test has it.

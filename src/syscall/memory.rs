@@ -27,7 +27,7 @@ fn protection(bits: u32) -> Result<Protection, Errno> {
         read: bits != 0,
         write: bits & 2 != 0,
         execute: bits & 4 != 0,
-        uncached: false,
+        ..Protection::default()
     })
 }
 

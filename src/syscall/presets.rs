@@ -11,6 +11,7 @@ use crate::policy::{
     self, AddressLimit, CopyMcBug, Debug, Fast, FastBytes, FastCheck64, FastLinux, FastNoKuap, FastReadIter, FastSetFs,
     FastWords, FastWriteIter, Linux59, LinuxIter, LinuxNoSetFs, LinuxRead, Policy,
 };
+use crate::uaccess::operations::{self, Operations};
 
 /// What is compiled for one policy.
 pub struct Machinery {
@@ -24,6 +25,8 @@ pub struct Machinery {
     pub values: [&'static str; policy::AXES.len()],
     /// Whether there is an address limit that `set_fs` changes.
     pub has_set_fs: bool,
+    /// User access, for what is compiled once and runs under every preset.
+    pub user_access: &'static Operations,
 }
 
 const fn machinery<P: Policy>() -> Machinery {
@@ -33,6 +36,7 @@ const fn machinery<P: Policy>() -> Machinery {
         set_chosen: policy::set_chosen::<P>,
         values: P::VALUES,
         has_set_fs: <P::Limit as AddressLimit>::HAS_SET_FS,
+        user_access: operations::of::<P>(),
     }
 }
 

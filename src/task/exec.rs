@@ -112,7 +112,7 @@ fn protection(flags: u32) -> Protection {
         read: flags & (PF_R | PF_W | PF_X) != 0,
         write: flags & PF_W != 0,
         execute: flags & PF_X != 0,
-        uncached: false,
+        ..Protection::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Single integers: `get_user` and `put_user`.
 #![forbid(unsafe_code)]
 
+use super::range::reachable;
 use super::window::{Direction, Window};
 use super::{UserRange, access_ok, raw};
 use crate::addr::UserAddr;
@@ -98,7 +99,7 @@ pub fn __put_user<P: Policy, T: UserInt>(range: &UserRange, value: T) -> Result<
 /// # Errors
 /// `EFAULT` if the range check fails or not even the first byte can be read.
 pub fn load_unaligned_zeropad<P: Policy>(address: UserAddr) -> Result<u32, Errno> {
-    let range = access_ok::<P>(address, 1)?;
+    let range = reachable::<P>(address, 4)?;
     let open = Window::<P>::open(&range, Direction::Read);
     raw::load_unaligned_zeropad(open.start()).ok_or(Errno::EFAULT)
 }

@@ -24,18 +24,32 @@ pub const USER_DS: MmSegment = MmSegment(TASK_SIZE - 1);
 /// Everything.
 pub const KERNEL_DS: MmSegment = MmSegment(u32::MAX);
 
+#[cfg(target_os = "none")]
 static ADDR_LIMIT: AtomicU32 = AtomicU32::new(USER_DS.0);
+#[cfg(not(target_os = "none"))]
+std::thread_local! {
+    static ADDR_LIMIT: AtomicU32 = const { AtomicU32::new(USER_DS.0) };
+}
+
+/// The running thread's limit; the kernel has one thread, the tests of the host have many.
+#[inline(always)]
+fn with_addr_limit<R>(action: impl FnOnce(&AtomicU32) -> R) -> R {
+    #[cfg(target_os = "none")]
+    return action(&ADDR_LIMIT);
+    #[cfg(not(target_os = "none"))]
+    ADDR_LIMIT.with(action)
+}
 
 /// The limit in force.
 #[inline(always)]
 pub fn get_fs() -> MmSegment {
-    MmSegment(ADDR_LIMIT.load(Ordering::Relaxed))
+    MmSegment(with_addr_limit(|limit| limit.load(Ordering::Relaxed)))
 }
 
 /// Puts a limit in force until the next `set_fs`, kernel entry or recovered fault.
 #[inline(always)]
 pub fn set_fs(segment: MmSegment) {
-    ADDR_LIMIT.store(segment.0, Ordering::Relaxed);
+    with_addr_limit(|limit| limit.store(segment.0, Ordering::Relaxed));
 }
 
 /// Whether user-access functions reach the kernel's own memory now.

@@ -19,6 +19,7 @@ pub mod extable;
 mod integer;
 pub mod limit;
 pub mod nofault;
+pub mod operations;
 mod range;
 mod raw;
 mod string;
@@ -33,7 +34,7 @@ pub use range::{UserRange, access_ok};
 pub use string::{check_zeroed_user, copy_struct_from_user, strncpy_from_user, strnlen_user};
 pub use window::{Direction, UserAccess, user_access_begin};
 
-use crate::addr::TASK_SIZE;
+use crate::addr::{KERNEL_BASE, TASK_SIZE};
 use crate::arch;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -147,7 +148,7 @@ impl Counters {
 pub fn close_leaked() {
     if arch::window::is_open() {
         bump(&COUNTERS.leaked);
-        arch::window::close();
+        arch::window::reset();
     }
 }
 
@@ -175,25 +176,27 @@ pub enum Recovery {
 }
 
 /// Decides by pc, address and window. A user address needs an entry of the user table and the window open over it; a
-/// kernel address an entry of the nofault table, or is reported.
+/// kernel address an entry of the nofault table, or is reported. In between lies what belongs to nobody: a range that
+/// [`Check64`](crate::policy::Check64) let through ends there like one that ends in an unmapped page.
 pub fn recover(access: &Refused) -> Recovery {
-    let is_kernel = access.address.is_some_and(|address| address >= TASK_SIZE);
-    if is_kernel && let Some(fixup) = extable::search(raw::nofault_table(), access.nip) {
+    let is_beyond = access.address.is_some_and(|address| address >= TASK_SIZE);
+    if is_beyond && let Some(fixup) = extable::search(raw::nofault_table(), access.nip) {
         return Recovery::Fixup(fixup);
     }
     let Some(fixup) = extable::search(raw::exception_table(), access.nip) else {
         return Recovery::None;
     };
-    if is_kernel {
-        bump(&COUNTERS.kernel_address);
-        return Recovery::Report(fixup);
-    }
+    let is_kernel = access.address.is_some_and(|address| address >= KERNEL_BASE);
     let is_covered = match access.address {
-        Some(address) => arch::window::covers(access.window, address, access.store),
+        // What goes beyond the limit came from below it, so the window that counts is the one over the last user address.
+        Some(address) => arch::window::covers(access.window, address.min(TASK_SIZE - 1), access.store),
         None => access.window != 0,
     };
-    if is_covered {
+    if is_covered && !is_kernel {
         Recovery::Fixup(fixup)
+    } else if is_beyond {
+        bump(&COUNTERS.kernel_address);
+        Recovery::Report(fixup)
     } else {
         Recovery::None
     }
@@ -201,7 +204,8 @@ pub fn recover(access: &Refused) -> Recovery {
 
 /// An alignment exception: a cache-block clear on memory that is not cached, or not by write-back, goes on bytewise.
 pub fn recover_alignment(nip: u32) -> Option<u32> {
-    let fixup = extable::search(raw::exception_table(), nip)?;
+    let tables = [raw::exception_table(), raw::nofault_table()];
+    let fixup = tables.iter().find_map(|table| extable::search(table, nip))?;
     bump(&COUNTERS.alignment);
     Some(fixup)
 }

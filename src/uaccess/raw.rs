@@ -23,7 +23,11 @@ mod imp {
         fn __strnlen_user(from: u32, count: u32) -> u32;
         fn __load_unaligned_zeropad(address: u32) -> u64;
         fn __get_kernel_nofault_1(address: u32) -> u64;
+        fn __get_kernel_nofault_2(address: u32) -> u64;
         fn __get_kernel_nofault_4(address: u32) -> u64;
+        fn __put_kernel_nofault_1(address: u32, value: u32) -> u32;
+        fn __put_kernel_nofault_2(address: u32, value: u32) -> u32;
+        fn __put_kernel_nofault_4(address: u32, value: u32) -> u32;
         fn copy_mc_fragile(to: u32, from: u32, length: u32) -> u64;
         fn copy_mc_generic(to: u32, from: u32, length: u32) -> u64;
         static __ex_table_mc_start: Entry;
@@ -161,9 +165,35 @@ mod imp {
         got(unsafe { __get_kernel_nofault_1(address) }).map(|value| value as u8)
     }
 
+    pub fn get_kernel_nofault_2(address: u32) -> Option<u16> {
+        // SAFETY: as in `get_kernel_nofault_1`.
+        got(unsafe { __get_kernel_nofault_2(address) }).map(|value| value as u16)
+    }
+
     pub fn get_kernel_nofault_4(address: u32) -> Option<u32> {
         // SAFETY: as in `get_kernel_nofault_1`.
         got(unsafe { __get_kernel_nofault_4(address) })
+    }
+
+    /// # Safety
+    /// If the byte is there, it must not belong to code or to an object that relies on its value.
+    pub unsafe fn put_kernel_nofault_1(address: u32, value: u8) -> bool {
+        // SAFETY: promised by the caller; a fault is fixed up.
+        unsafe { __put_kernel_nofault_1(address, value.into()) == 0 }
+    }
+
+    /// # Safety
+    /// As [`put_kernel_nofault_1`].
+    pub unsafe fn put_kernel_nofault_2(address: u32, value: u16) -> bool {
+        // SAFETY: as in `put_kernel_nofault_1`.
+        unsafe { __put_kernel_nofault_2(address, value.into()) == 0 }
+    }
+
+    /// # Safety
+    /// As [`put_kernel_nofault_1`].
+    pub unsafe fn put_kernel_nofault_4(address: u32, value: u32) -> bool {
+        // SAFETY: as in `put_kernel_nofault_1`.
+        unsafe { __put_kernel_nofault_4(address, value) == 0 }
     }
 
     pub fn strncpy_from_user(target: &mut [u8], from: u32) -> Option<u32> {

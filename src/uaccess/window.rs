@@ -5,7 +5,7 @@ use super::{UserRange, counters};
 use crate::addr::TASK_SIZE;
 use crate::arch::window;
 use crate::errno::Errno;
-use crate::policy::{AddressLimit, Counting, Policy, WindowControl};
+use crate::policy::{AddressLimit, Counting, Policy, RangeCheck, WindowControl};
 use core::marker::PhantomData;
 
 /// Which accesses a window admits. Families that cannot tell directions apart admit both in each.
@@ -32,6 +32,16 @@ fn is_kernel_range<P: Policy>(range: &UserRange) -> bool {
     P::Limit::HAS_SET_FS && range.start() >= TASK_SIZE
 }
 
+/// Bytes of a range that begins in user space which the window may cover: none of the kernel's.
+#[inline(always)]
+fn user_part<P: Policy>(range: &UserRange) -> u32 {
+    if P::Check::IS_EXACT && !P::Limit::HAS_SET_FS {
+        range.len()
+    } else {
+        range.len().min(TASK_SIZE - range.start())
+    }
+}
+
 impl<'a, P: Policy> Window<'a, P> {
     #[inline(always)]
     pub(super) fn open(range: &'a UserRange, direction: Direction) -> Self {
@@ -39,7 +49,7 @@ impl<'a, P: Policy> Window<'a, P> {
             if P::Count::is_enabled() {
                 counters().opened(window::is_open());
             }
-            window::open(range.start(), range.len(), direction != Direction::Read);
+            window::open(range.start(), user_part::<P>(range), direction != Direction::Read);
         }
         Self {
             range,

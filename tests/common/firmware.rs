@@ -137,6 +137,44 @@ impl Firmware {
         assert_eq!(found, (status, output), "{machine}: {command}");
     }
 
+    /// Runs a selftest that must pass and checks its lines: a plan, a result for each number, nothing failed, `skips` of
+    /// them not done, the sum of the last line. Gives the lines of results.
+    #[track_caller]
+    pub fn selftest(&mut self, command: &str, skips: usize) -> Vec<String> {
+        let output = self.output(command);
+        let machine = &self.machine;
+        let results: Vec<String> = output
+            .lines()
+            .filter(|line| line.starts_with("ok ") || line.starts_with("not ok "))
+            .map(String::from)
+            .collect();
+        let plan = output.lines().nth(1).and_then(|line| line.strip_prefix("1.."));
+        let count: usize = plan
+            .and_then(|plan| plan.parse().ok())
+            .unwrap_or_else(|| panic!("{machine}: {output}"));
+        assert!(count > 0 && results.len() == count, "{machine}: {output}");
+        for (number, line) in (1..).zip(&results) {
+            assert!(line.starts_with(&format!("ok {number} - ")), "{machine}: {line}");
+        }
+        let skipped: Vec<&String> = results.iter().filter(|line| line.contains("# SKIP ")).collect();
+        assert_eq!(skipped.len(), skips, "{machine}: {command}: {skipped:?}");
+        let total = format!("# pass:{} fail:0 skip:{skips} total:{count}", count - skips);
+        assert_eq!(output.lines().last(), Some(total.as_str()), "{machine}");
+        results
+    }
+
+    /// The presets as `preset` lists them: name and values of the axes.
+    pub fn presets(&mut self) -> Vec<(String, Vec<String>)> {
+        let output = self.output("preset");
+        let lines: Vec<&str> = output.lines().collect();
+        let words = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>();
+        let presets = lines.chunks_exact(2).map(|pair| {
+            let name = words(pair[0].trim_start_matches('*'))[0].clone();
+            (name, words(pair[1]))
+        });
+        presets.collect()
+    }
+
     /// The last command's status, and what `status` says of the rest.
     fn vitals(&mut self) -> (i32, Vitals) {
         let text = self.type_command("status");

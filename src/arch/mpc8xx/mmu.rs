@@ -44,6 +44,8 @@ pub const EPN_VALID: u32 = 0x200;
 const TWC_VALID: u32 = 0x1;
 /// Access protection group 1, user pages.
 const TWC_USER: u32 = 0x20;
+/// Stores go to memory at once.
+const TWC_WRITE_THROUGH: u32 = 0x2;
 /// TWC: 8 MiB page, group 0.
 pub const TWC_8M: u32 = 0xc | TWC_VALID;
 /// TWC: 512 KiB page, group 0.
@@ -144,13 +146,15 @@ pub fn pte_parts(entry: u32) -> (PhysAddr, Protection) {
         write,
         execute: entry & PTE_EXECUTE != 0,
         uncached: entry & RPN_INHIBIT != 0,
+        // Stands in the first level.
+        write_through: false,
     };
     (PhysAddr::new(entry & !(PAGE_SIZE - 1)), protection)
 }
 
 /// First-level entry for a second-level table of user pages.
-pub fn l1_entry(table: PhysAddr) -> u32 {
-    table.raw() | TWC_USER | TWC_VALID
+pub fn l1_entry(table: PhysAddr, write_through: bool) -> u32 {
+    table.raw() | TWC_USER | TWC_VALID | if write_through { TWC_WRITE_THROUGH } else { 0 }
 }
 
 /// The second-level table of a first-level entry, if it has one.

@@ -31,6 +31,11 @@ pub fn close() {
     unsafe { spr::mtspr::<MD_AP>(CLOSED) };
 }
 
+/// Closes it whatever is known of it; the register is all there is.
+pub fn reset() {
+    close();
+}
+
 /// Makes user memory unreachable outside a window (the rule), or reachable always, for kernels without KUAP.
 pub fn set_kuap(enabled: bool) {
     if enabled {

@@ -242,14 +242,25 @@ FUNC __load_unaligned_zeropad
 END __load_unaligned_zeropad
 
 # fn __get_kernel_nofault_N(address: r3) -> (fault: r3, value: r4), for kernel addresses; no window.
-FUNC __get_kernel_nofault_1
-	EX_NOFAULT .Lget_fault, lbz %r4, 0(%r3)
+.macro GET_KERNEL_NOFAULT name, insn
+FUNC \name
+	EX_NOFAULT .Lget_fault, \insn %r4, 0(%r3)
 	li	%r3, 0
 	blr
-END __get_kernel_nofault_1
+END \name
+.endm
+	GET_KERNEL_NOFAULT __get_kernel_nofault_1, lbz
+	GET_KERNEL_NOFAULT __get_kernel_nofault_2, lhz
+	GET_KERNEL_NOFAULT __get_kernel_nofault_4, lwz
 
-FUNC __get_kernel_nofault_4
-	EX_NOFAULT .Lget_fault, lwz %r4, 0(%r3)
+# fn __put_kernel_nofault_N(address: r3, value: r4) -> fault: 0 or 1.
+.macro PUT_KERNEL_NOFAULT name, insn
+FUNC \name
+	EX_NOFAULT .Lput_fault, \insn %r4, 0(%r3)
 	li	%r3, 0
 	blr
-END __get_kernel_nofault_4
+END \name
+.endm
+	PUT_KERNEL_NOFAULT __put_kernel_nofault_1, stb
+	PUT_KERNEL_NOFAULT __put_kernel_nofault_2, sth
+	PUT_KERNEL_NOFAULT __put_kernel_nofault_4, stw

@@ -25,6 +25,7 @@ pub const PTE_EXECUTE: u32 = 0x800;
 const PTE_REFERENCED_CHANGED: u32 = 0x180;
 const PTE_COHERENT: u32 = 0x10;
 const PTE_UNCACHED_GUARDED: u32 = 0x28;
+const PTE_WRITE_THROUGH: u32 = 0x40;
 const PP_READ_WRITE: u32 = 0;
 const PP_READ_ONLY: u32 = 3;
 /// Low bits of the entry that a linear first-level entry stands for.
@@ -120,6 +121,9 @@ pub fn pte(frame: PhysAddr, protection: Protection) -> u32 {
     if protection.uncached {
         entry |= PTE_UNCACHED_GUARDED;
     }
+    if protection.write_through {
+        entry |= PTE_WRITE_THROUGH;
+    }
     if protection.execute {
         entry |= PTE_EXECUTE;
     }
@@ -137,12 +141,13 @@ pub fn pte_parts(entry: u32) -> (PhysAddr, Protection) {
         write: present && entry & 3 == PP_READ_WRITE,
         execute: present && entry & PTE_EXECUTE != 0,
         uncached: entry & PTE_UNCACHED_GUARDED != 0,
+        write_through: entry & PTE_WRITE_THROUGH != 0,
     };
     (PhysAddr::new(entry & !(PAGE_SIZE - 1)), protection)
 }
 
 /// First-level entry for a second-level table.
-pub fn l1_entry(table: PhysAddr) -> u32 {
+pub fn l1_entry(table: PhysAddr, _write_through: bool) -> u32 {
     table.raw()
 }
 
@@ -180,7 +185,7 @@ pub fn map_kernel(ram: u32, walk: Walk) -> PhysAddr {
         }
     }
     let first = (KERNEL_BASE >> 22) as usize;
-    SWAPPER.set(first, l1_entry(KERNEL_PAGES.physical()));
+    SWAPPER.set(first, l1_entry(KERNEL_PAGES.physical(), false));
     for chunk in 1..ram.div_ceil(1 << 22) {
         SWAPPER.set(first + chunk as usize, chunk << 22 | L1_LINEAR);
     }

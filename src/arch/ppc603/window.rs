@@ -4,6 +4,7 @@
 //! The family cannot tell directions apart: an open window admits loads and stores. Read-only user pages (PP = 11) stay
 //! readable by the kernel with the window closed, for no PP code gives key 0 "read" and key 1 "nothing".
 
+use crate::addr::TASK_SIZE;
 use core::arch::asm;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 pub const CLOSED: u32 = 0x5000_0000;
 /// The same with Ks = 0.
 pub const OPEN: u32 = 0x1000_0000;
+/// Key 1 for the kernel.
+const KS: u32 = 0x4000_0000;
 /// Segment 1 while user code runs: not N, so that programs can execute.
 pub const USER_EXECUTABLE: u32 = 0x4000_0000;
 
@@ -29,6 +32,8 @@ struct State(UnsafeCell<u32>);
 unsafe impl Sync for State {}
 
 const FLAG: u32 = 0x100;
+/// The segment that user space ends with.
+const LAST_SEGMENT: u32 = (TASK_SIZE - 1) >> 28;
 
 /// Opens `[start, start + length)`, a non-empty range of user addresses.
 #[inline(always)]
@@ -45,9 +50,17 @@ pub fn open(start: u32, length: u32, _write: bool) {
 pub fn close() {
     // SAFETY: see `State`.
     let word = unsafe { user_access_window.0.get().read_volatile() };
-    write_segments(word & 15, word >> 4 & 15, CLOSED);
-    // SAFETY: see `State`. The word goes last: an exception in between would only close once more.
+    // SAFETY: see `State`. The word goes first: an exception behind a segment that is closed already would open it again
+    // on its way back, and nothing would close it then.
     unsafe { user_access_window.0.get().write_volatile(0) };
+    write_segments(word & 15, word >> 4 & 15, CLOSED);
+}
+
+/// Closes all user segments, whatever the word says of them.
+pub fn reset() {
+    // SAFETY: see `State`.
+    unsafe { user_access_window.0.get().write_volatile(0) };
+    write_segments(0, LAST_SEGMENT, CLOSED);
 }
 
 /// Whether the kernel is one without KUAP; its copies fault and are fixed up without a window.
@@ -61,21 +74,29 @@ pub fn set_kuap(enabled: bool) {
     }
     IS_ALWAYS_OPEN.store(!enabled, Ordering::Relaxed);
     let value = if enabled { CLOSED } else { OPEN };
-    write_segments(0, 7, value);
+    write_segments(0, LAST_SEGMENT, value);
     // lis r10, value
     let instruction = 0x3d40_0000 | value >> 16 | 1;
     super::mmu::patch_instruction((&raw const kuap_patch_site).addr(), instruction);
 }
 
-/// Whether a window is open.
+/// Whether a window is open, by the word or by the segment registers themselves.
 pub fn is_open() -> bool {
     // SAFETY: see `State`.
-    unsafe { user_access_window.0.get().read_volatile() != 0 }
+    let word = unsafe { user_access_window.0.get().read_volatile() };
+    word != 0 || (0..=LAST_SEGMENT).any(|segment| read_segment(segment) & KS == 0)
 }
 
 /// Whether the window word that a trap frame holds covers `address`, for a store or a load.
 pub fn covers(word: u32, address: u32, _store: bool) -> bool {
     IS_ALWAYS_OPEN.load(Ordering::Relaxed) || word != 0 && (word & 15..=word >> 4 & 15).contains(&(address >> 28))
+}
+
+fn read_segment(segment: u32) -> u32 {
+    let value;
+    // SAFETY: reading a segment register changes nothing.
+    unsafe { asm!("mfsrin {}, {}", out(reg) value, in(reg) segment << 28, options(nomem, nostack, preserves_flags)) };
+    value
 }
 
 #[inline(always)]
