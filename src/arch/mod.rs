@@ -17,6 +17,7 @@ pub mod host;
 pub mod mmu_types;
 #[cfg(target_os = "none")]
 pub mod ppc;
+pub mod short_way;
 pub mod single;
 
 #[cfg(target_os = "none")]

@@ -17,6 +17,7 @@ pub mod splice;
 mod tests;
 pub mod tmp;
 
+use crate::arch::short_way;
 use crate::arch::single::Single;
 use crate::errno::Errno;
 use crate::iter::{Destination, IovIter, Source};
@@ -29,7 +30,7 @@ use splice::{SpliceRead, SpliceWrite};
 pub use crate::iter::MAX_RW_COUNT;
 
 /// Descriptors of a program.
-pub const DESCRIPTORS: usize = 256;
+pub const DESCRIPTORS: usize = short_way::DESCRIPTORS;
 
 /// Open files in the system.
 const OPEN_FILES: usize = 256;
@@ -121,7 +122,7 @@ pub struct OpenFile {
     is_position_locked: Cell<bool>,
 }
 
-/// `FMODE_` bits (include/linux/fs.h), and two of this kernel's own.
+/// `FMODE_` bits (include/linux/fs.h), and one of this kernel's own.
 mod mode {
     /// Open for reading.
     pub const READ: u32 = 1;
@@ -141,10 +142,14 @@ mod mode {
     pub const NOWAIT: u32 = 0x800_0000;
     /// Something was watched when the file was opened.
     pub const WATCHED: u32 = 0x2000_0000;
-    /// `/dev/zero`, open for reading, which nobody watches: its operation may be called without asking which it is.
-    pub const ZERO_READ: u32 = 0x4000_0000;
-    /// The same for `/dev/null` and writing.
-    pub const NULL_WRITE: u32 = 0x8000_0000;
+}
+
+/// What a call may take for granted of a descriptor without a look at its file ([`short_way`]).
+pub mod short {
+    /// It is `/dev/zero`, open for reading, and nobody watches.
+    pub const ZERO_READ: u8 = 1;
+    /// It is `/dev/null`, open for writing, and nobody watches.
+    pub const NULL_WRITE: u8 = 2;
 }
 
 static FILES: Single<[OpenFile; OPEN_FILES]> = Single::new(
@@ -227,7 +232,7 @@ impl OpenFile {
         self.operations().seek
     }
 
-    fn mode_of(node: Node, operations: &FileOperations, flags: u32) -> u32 {
+    fn mode_of(operations: &FileOperations, flags: u32) -> u32 {
         let access = match flags & open_flags::ACCESS_MODE {
             open_flags::READ_ONLY => mode::READ,
             open_flags::WRITE_ONLY => mode::WRITE,
@@ -250,14 +255,16 @@ impl OpenFile {
                 access & mode::WRITE != 0 && (operations.write.is_some() || operations.write_iter.is_some()),
                 mode::CAN_WRITE,
             )
-            | bit(
-                !is_watched && node == Node::Zero && access & mode::READ != 0,
-                mode::ZERO_READ,
-            )
-            | bit(
-                !is_watched && node == Node::Null && access & mode::WRITE != 0,
-                mode::NULL_WRITE,
-            )
+    }
+
+    /// What [`short`] ways lead to it.
+    fn short_ways(&self) -> u8 {
+        match self.node.get() {
+            _ if self.has(mode::WATCHED) => 0,
+            Node::Zero if self.has(mode::READ) => short::ZERO_READ,
+            Node::Null if self.has(mode::WRITE) => short::NULL_WRITE,
+            _ => 0,
+        }
     }
 }
 
@@ -313,6 +320,12 @@ impl FileTable {
         }
     }
 
+    /// Makes a descriptor that is in the table lead to a file, or to none.
+    fn set(&self, descriptor: usize, file: Option<&'static OpenFile>) {
+        self.files[descriptor].set(file);
+        short_way::set(descriptor, file.map_or(0, OpenFile::short_ways));
+    }
+
     /// The open file of a descriptor (`fdget`).
     ///
     /// # Errors
@@ -356,7 +369,7 @@ impl FileTable {
     fn install(&self, slot: u32, file: &'static OpenFile, close_on_exec: bool) {
         // Nothing there is no error.
         let _ = self.close(slot);
-        self.files[slot as usize].set(Some(file));
+        self.set(slot as usize, Some(file));
         self.close_on_exec[slot as usize].set(close_on_exec);
     }
 
@@ -366,7 +379,7 @@ impl FileTable {
     /// `EMFILE` and `ENFILE` when a table is full, `EISDIR`, `EROFS` for what the node does not allow.
     pub fn open(&self, node: Node, operations: &'static FileOperations, flags: u32) -> Result<u32, Errno> {
         let slot = self.lowest_free(0)?;
-        let mode = OpenFile::mode_of(node, operations, flags);
+        let mode = OpenFile::mode_of(operations, flags);
         let is_directory = matches!(node, Node::Directory(_));
         if flags & open_flags::DIRECTORY != 0 && !is_directory {
             return Err(Errno::ENOTDIR);
@@ -396,7 +409,7 @@ impl FileTable {
     /// `EBADF`.
     pub fn close(&self, descriptor: u32) -> Result<(), Errno> {
         let file = self.fdget(descriptor)?;
-        self.files[descriptor as usize].set(None);
+        self.set(descriptor as usize, None);
         file.count.set(file.count.get() - 1);
         if file.count.get() == 0
             && let Some(release) = file.operations().release

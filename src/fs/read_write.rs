@@ -1,8 +1,8 @@
 //! The way of a transfer from the call to the operation (fs/read_write.c), in two weights.
 //!
 //! `Linux` does what the kernel does, in functions of its names: `__fdget_pos`, `rw_verify_area`, `new_sync_read`,
-//! `__fsnotify_parent`, and so on. `Direct` does what the answer needs: for `/dev/zero` and `/dev/null` a look at one word
-//! of the open file instead of the operations.
+//! `__fsnotify_parent`, and so on. `Direct` does what the answer needs: for `/dev/zero` and `/dev/null` a look at one byte
+//! of the descriptor table instead of the file and its operations.
 #![forbid(unsafe_code)]
 
 use super::{FileTable, Kiocb, OpenFile, ReadWrite, devices, mode, notify};
@@ -13,6 +13,7 @@ use crate::policy::{General, Layers, NullDevice, Policy, ZeroDevice};
 use crate::println;
 use crate::uaccess::{UserRange, access_ok};
 use core::cell::Cell;
+use core::hint::cold_path;
 
 /// `RWF_` flags of `preadv2` and `pwritev2` (include/uapi/linux/fs.h).
 pub mod rwf {
@@ -250,33 +251,60 @@ fn at_offset(
     transfer(file, &Cell::new(offset))
 }
 
-#[inline(never)]
-fn read_by_layers<P: Policy>(files: &FileTable, descriptor: u32, address: u32, count: u32) -> Result<u32, Errno> {
-    at_position(files, descriptor, |file, position| {
-        vfs_read::<P>(file, address, count, position)
-    })
-}
-
-#[inline(never)]
-fn write_by_layers<P: Policy>(files: &FileTable, descriptor: u32, address: u32, count: u32) -> Result<u32, Errno> {
-    at_position(files, descriptor, |file, position| {
-        vfs_write::<P>(file, address, count, position)
-    })
-}
-
-/// As much of a range as one call moves. One comparison decides the ordinary case.
+/// As much of a range as one call moves.
 ///
 /// # Errors
 /// `EINVAL` for a count that is negative as a signed number.
-#[inline(always)]
 fn cut(range: UserRange) -> Result<UserRange, Errno> {
-    if range.len() <= MAX_RW_COUNT {
-        Ok(range)
-    } else if range.len() <= i32::MAX as u32 {
+    if range.len() <= i32::MAX as u32 {
         Ok(range.truncate(MAX_RW_COUNT))
     } else {
         Err(Errno::EINVAL)
     }
+}
+
+/// The range of a transfer, checked and cut. One comparison tells an ordinary count from 0 and from those that need a cut;
+/// with the ordinary one, the range check has a case less.
+///
+/// # Errors
+/// `EFAULT`, `EINVAL`.
+#[inline(always)]
+fn transfer_range<P: Policy>(address: u32, count: u32) -> Result<UserRange, Errno> {
+    let address = UserAddr::new(address);
+    if count.wrapping_sub(1) < MAX_RW_COUNT {
+        access_ok::<P>(address, count)
+    } else {
+        cold_path();
+        cut(access_ok::<P>(address, count)?)
+    }
+}
+
+/// `read` of a descriptor that is known to be `/dev/zero`, open for reading ([`super::short::ZERO_READ`]).
+///
+/// # Errors
+/// `EFAULT`, `EINVAL`.
+#[inline(always)]
+pub fn read_zero_directly<P: Policy>(address: u32, count: u32) -> Result<u32, Errno> {
+    let range = transfer_range::<P>(address, count)?;
+    if P::Zero::HAS_READ {
+        devices::clear::<P>(range)
+    } else {
+        devices::zero_iter::<P>(&mut IovIter::user(range))
+    }
+}
+
+/// `write` to a descriptor that is known to be `/dev/null`, open for writing ([`super::short::NULL_WRITE`]).
+///
+/// # Errors
+/// `EFAULT`, `EINVAL`.
+#[inline(always)]
+pub fn write_null_directly<P: Policy>(address: u32, count: u32) -> Result<u32, Errno> {
+    let range = transfer_range::<P>(address, count)?;
+    Ok(if P::Null::HAS_WRITE {
+        range.len()
+    } else {
+        devices::swallow(&mut IovIter::user(range))
+    })
 }
 
 /// `read` of a descriptor.
@@ -285,20 +313,9 @@ fn cut(range: UserRange) -> Result<UserRange, Errno> {
 /// `EBADF`, and those of [`vfs_read`].
 #[inline(always)]
 pub fn ksys_read<P: Policy>(files: &FileTable, descriptor: u32, address: u32, count: u32) -> Result<u32, Errno> {
-    if P::Layers::ARE_LINUX {
-        return read_by_layers::<P>(files, descriptor, address, count);
-    }
-    if let Ok(file) = files.fdget(descriptor)
-        && file.has(mode::ZERO_READ)
-    {
-        let range = cut(access_ok::<P>(UserAddr::new(address), count)?)?;
-        return if P::Zero::HAS_READ {
-            devices::clear::<P>(range)
-        } else {
-            devices::zero_iter::<P>(&mut IovIter::user(range))
-        };
-    }
-    read_by_layers::<General>(files, descriptor, address, count)
+    at_position(files, descriptor, |file, position| {
+        vfs_read::<P>(file, address, count, position)
+    })
 }
 
 /// `write` to a descriptor.
@@ -307,20 +324,9 @@ pub fn ksys_read<P: Policy>(files: &FileTable, descriptor: u32, address: u32, co
 /// `EBADF`, and those of [`vfs_write`].
 #[inline(always)]
 pub fn ksys_write<P: Policy>(files: &FileTable, descriptor: u32, address: u32, count: u32) -> Result<u32, Errno> {
-    if P::Layers::ARE_LINUX {
-        return write_by_layers::<P>(files, descriptor, address, count);
-    }
-    if let Ok(file) = files.fdget(descriptor)
-        && file.has(mode::NULL_WRITE)
-    {
-        let range = cut(access_ok::<P>(UserAddr::new(address), count)?)?;
-        return Ok(if P::Null::HAS_WRITE {
-            range.len()
-        } else {
-            devices::swallow(&mut IovIter::user(range))
-        });
-    }
-    write_by_layers::<General>(files, descriptor, address, count)
+    at_position(files, descriptor, |file, position| {
+        vfs_write::<P>(file, address, count, position)
+    })
 }
 
 /// `pread64`.

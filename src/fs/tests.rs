@@ -1,12 +1,13 @@
 use super::read_write::{
-    Vector, do_readv, do_writev, kernel_read, kernel_write, ksys_pread64, ksys_pwrite64, ksys_read, ksys_write, rwf,
+    Vector, do_readv, do_writev, kernel_read, kernel_write, ksys_pread64, ksys_pwrite64, ksys_read, ksys_write,
+    read_zero_directly, rwf, write_null_directly,
 };
 use super::*;
 use crate::addr::{PAGE_SIZE, TASK_SIZE};
 use crate::arch::host;
 use crate::console as host_console;
 use crate::policy::{
-    Fast, FastLinux, FastReadIter, FastWriteIter, Linux59, LinuxIter, LinuxNoSetFs, LinuxRead, Policy,
+    Fast, FastLinux, FastReadIter, FastWriteIter, Layers, Linux59, LinuxIter, LinuxNoSetFs, LinuxRead, Policy,
 };
 use open_flags::{READ_ONLY, READ_WRITE, WRITE_ONLY};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -49,13 +50,21 @@ impl<P: Policy> Files<P> {
     }
 
     fn read(&self, fd: u32, address: u32, count: u32) -> Result<u32, Errno> {
-        let result = ksys_read::<P>(&self.table, fd, address, count);
+        let result = if !P::Layers::ARE_LINUX && short_way::is_set(fd, short::ZERO_READ) {
+            read_zero_directly::<P>(address, count)
+        } else {
+            ksys_read::<P>(&self.table, fd, address, count)
+        };
         assert!(result.is_err() || result.is_ok_and(|done| done <= count));
         result
     }
 
     fn write(&self, fd: u32, address: u32, count: u32) -> Result<u32, Errno> {
-        let result = ksys_write::<P>(&self.table, fd, address, count);
+        let result = if !P::Layers::ARE_LINUX && short_way::is_set(fd, short::NULL_WRITE) {
+            write_null_directly::<P>(address, count)
+        } else {
+            ksys_write::<P>(&self.table, fd, address, count)
+        };
         assert!(result.is_err() || result.is_ok_and(|done| done <= count));
         result
     }

@@ -3,24 +3,26 @@
 
 use super::{enter, result};
 use crate::arch::ppc::SyscallEntry;
+use crate::arch::short_way::{ByDescriptor, by_descriptor};
 use crate::errno::Errno;
 use crate::fs::read_write::{self, Vector};
+use crate::fs::short;
 use crate::policy::{General, Layers, Policy};
 use crate::task;
+use core::marker::PhantomData;
 
 /// Numbers and functions.
 pub(super) type Calls = [(usize, SyscallEntry); 10];
 
 /// The calls of a policy. In the direct way only `read` and `write` are on the measured path.
 pub(super) const fn calls<P: Policy>() -> Calls {
-    let read_and_write = [(3, sys_read::<P> as SyscallEntry), (4, sys_write::<P>)];
-    let others = if P::Layers::ARE_LINUX {
-        others::<P>()
+    let (read, write, others): (SyscallEntry, SyscallEntry, _) = if P::Layers::ARE_LINUX {
+        (sys_read::<P>, sys_write::<P>, others::<P>())
     } else {
-        others::<General>()
+        (by_descriptor::<Read<P>>, by_descriptor::<Write<P>>, others::<General>())
     };
-    let mut calls = [read_and_write[0]; 10];
-    calls[1] = read_and_write[1];
+    let mut calls = [(3, read); 10];
+    calls[1] = (4, write);
     let mut index = 0;
     while index < others.len() {
         calls[index + 2] = others[index];
@@ -51,14 +53,60 @@ fn result_or_end(outcome: Result<u32, Errno>) -> i32 {
     }
 }
 
-extern "C" fn sys_read<P: Policy>(fd: u32, buffer: u32, count: u32, _: u32, _: u32, _: u32) -> i32 {
-    enter::<P>();
+/// `read` by the layers of a policy.
+#[inline(never)]
+extern "C" fn ksys_read<P: Policy>(fd: u32, buffer: u32, count: u32) -> i32 {
     result_or_end(read_write::ksys_read::<P>(&task::current().files, fd, buffer, count))
 }
 
+/// `write` by the layers of a policy.
+#[inline(never)]
+extern "C" fn ksys_write<P: Policy>(fd: u32, buffer: u32, count: u32) -> i32 {
+    result(read_write::ksys_write::<P>(&task::current().files, fd, buffer, count))
+}
+
+/// `read` in the kernel's layers.
+extern "C" fn sys_read<P: Policy>(fd: u32, buffer: u32, count: u32, _: u32, _: u32, _: u32) -> i32 {
+    enter::<P>();
+    ksys_read::<P>(fd, buffer, count)
+}
+
+/// `write` in the kernel's layers.
 extern "C" fn sys_write<P: Policy>(fd: u32, buffer: u32, count: u32, _: u32, _: u32, _: u32) -> i32 {
     enter::<P>();
-    result(read_write::ksys_write::<P>(&task::current().files, fd, buffer, count))
+    ksys_write::<P>(fd, buffer, count)
+}
+
+/// `read` by the direct way.
+struct Read<P>(PhantomData<P>);
+
+impl<P: Policy> ByDescriptor for Read<P> {
+    const WAY: u8 = short::ZERO_READ;
+
+    extern "C" fn short(_: u32, buffer: u32, count: u32) -> i32 {
+        enter::<P>();
+        result(read_write::read_zero_directly::<P>(buffer, count))
+    }
+
+    extern "C" fn long(fd: u32, buffer: u32, count: u32) -> i32 {
+        sys_read::<General>(fd, buffer, count, 0, 0, 0)
+    }
+}
+
+/// `write` by the direct way.
+struct Write<P>(PhantomData<P>);
+
+impl<P: Policy> ByDescriptor for Write<P> {
+    const WAY: u8 = short::NULL_WRITE;
+
+    extern "C" fn short(_: u32, buffer: u32, count: u32) -> i32 {
+        enter::<P>();
+        result(read_write::write_null_directly::<P>(buffer, count))
+    }
+
+    extern "C" fn long(fd: u32, buffer: u32, count: u32) -> i32 {
+        sys_write::<General>(fd, buffer, count, 0, 0, 0)
+    }
 }
 
 /// A 64-bit argument starts in an odd register, so r6 is unused and the offset is in r7 and r8, high half first.

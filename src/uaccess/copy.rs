@@ -5,6 +5,7 @@ use super::window::{Direction, Window};
 use super::{UserRange, counters, raw};
 use crate::errno::Errno;
 use crate::policy::{ClearEngine, Counting, Engine, Policy};
+use core::hint::cold_path;
 
 /// Bytes that were **not** copied or cleared, as the assembly counts them. The bytes before are done, none behind is
 /// touched.
@@ -32,10 +33,13 @@ impl Residue {
     /// `EFAULT`.
     #[inline(always)]
     pub fn count(self, length: u32) -> Result<u32, Errno> {
-        if self.0 != 0 && self.0 == length {
-            Err(Errno::EFAULT)
-        } else {
-            Ok(length - self.0)
+        if self.is_done() {
+            return Ok(length);
+        }
+        cold_path();
+        match length - self.0 {
+            0 => Err(Errno::EFAULT),
+            done => Ok(done),
         }
     }
 }

@@ -7,6 +7,7 @@
 mod imp {
     use crate::uaccess::copy_mc::McSource;
     use crate::uaccess::extable::Entry;
+    use core::arch::asm;
 
     unsafe extern "C" {
         fn __copy_tofrom_user(to: u32, from: u32, length: u32) -> u32;
@@ -59,10 +60,26 @@ mod imp {
         unsafe { core::slice::from_raw_parts(start, count) }
     }
 
+    /// Calls the assembly without a stack frame: the link register waits in a register that the routine leaves alone, and
+    /// so may all that it does not clobber (uaccess.s states what it does).
     #[inline(always)]
     pub fn clear_user(to: u32, length: u32) -> u32 {
-        // SAFETY: the range is user space, where no Rust object lives; faults are fixed up.
-        unsafe { __arch_clear_user(to, length) }
+        let residue;
+        // SAFETY: the range is user space, where no Rust object lives; faults are fixed up. LR is as before at the end.
+        unsafe {
+            asm!(
+                "mflr 11",
+                "bl {clear}",
+                "mtlr 11",
+                clear = sym __arch_clear_user,
+                inlateout("r3") to => residue,
+                inlateout("r4") length => _,
+                out("r0") _, out("r5") _, out("r6") _, out("r7") _, out("r8") _, out("r9") _, out("r11") _,
+                out("ctr") _, out("cr0") _, out("cr1") _,
+                options(nostack),
+            );
+        }
+        residue
     }
 
     pub fn clear_user_words(to: u32, length: u32) -> u32 {
