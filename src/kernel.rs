@@ -8,6 +8,7 @@ use crate::arch::ppc::{TrapFrame, accounting, msr, spr, stack_protector, static_
 use crate::arch::{family, mmu};
 use crate::board::{self, COMMAND_LINE_MAX};
 use crate::measure::clock;
+use crate::measure::series::Clocks;
 use crate::mm::pmem::{self, Meeting};
 use crate::mm::{frames, heap};
 use crate::shell::{self, words};
@@ -87,7 +88,10 @@ pub fn start() -> ! {
     mmu::seal();
     // Neither family's manual promises that an error within the burst of a line is reported at the load that caused it.
     static_key::COPY_MC_FRAGILE.set(true);
-    clock::init(handover.timebase_hz);
+    clock::init(Clocks {
+        core_hz: handover.core_hz,
+        timebase_hz: handover.timebase_hz,
+    });
     accounting::set_exact(true);
     spr::enable_interrupts();
     syscall::init();

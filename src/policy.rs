@@ -391,9 +391,11 @@ policies! {
     General: SetFs Check32 Read Write AsChosen Dcbz OneEngine Direct AsChosen;
     /// Linux 5.9-rc2.
     Linux59: SetFs Check32 ReadIter Write Kuap Dcbz OneEngine Linux Uncounted;
+    /// Without `set_fs`.
+    Linux59NoSetFs: NoSetFs Check32 ReadIter Write Kuap Dcbz OneEngine Linux Uncounted;
     /// Without plain operations.
     LinuxIter: SetFs Check32 ReadIter WriteIter Kuap Dcbz OneEngine Linux Uncounted;
-    /// Without `set_fs`, too.
+    /// Without `set_fs` and plain operations.
     LinuxNoSetFs: NoSetFs Check32 ReadIter WriteIter Kuap Dcbz OneEngine Linux Uncounted;
     /// With the plain read back.
     LinuxRead: NoSetFs Check32 Read WriteIter Kuap Dcbz OneEngine Linux Uncounted;

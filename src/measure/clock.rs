@@ -86,13 +86,17 @@ mod running {
     use super::{TICK_HZ, Time, to_time};
     use crate::arch::ppc::frame::TrapFrame;
     use crate::arch::ppc::{accounting, spr};
+    use crate::measure::series::Clocks;
     use core::sync::atomic::{AtomicU32, Ordering};
 
     static TIMEBASE_HZ: AtomicU32 = AtomicU32::new(0);
 
-    /// Tells the clock its rate and starts the tick.
-    pub fn init(timebase_hz: u32) {
-        TIMEBASE_HZ.store(timebase_hz, Ordering::Relaxed);
+    static CORE_HZ: AtomicU32 = AtomicU32::new(0);
+
+    /// Tells the clock its rate and that of the core, and starts the tick.
+    pub fn init(clocks: Clocks) {
+        TIMEBASE_HZ.store(clocks.timebase_hz, Ordering::Relaxed);
+        CORE_HZ.store(clocks.core_hz, Ordering::Relaxed);
         PERIOD.store(period(), Ordering::Relaxed);
         spr::set_decrementer(period());
     }
@@ -108,6 +112,14 @@ mod running {
     /// Time base ticks per second, 0 if unknown.
     pub fn timebase_hz() -> u32 {
         TIMEBASE_HZ.load(Ordering::Relaxed)
+    }
+
+    /// The rates; 0 for one that is unknown.
+    pub fn clocks() -> Clocks {
+        Clocks {
+            core_hz: CORE_HZ.load(Ordering::Relaxed),
+            timebase_hz: timebase_hz(),
+        }
     }
 
     /// Time since the time base started.

@@ -4,3 +4,4 @@
 pub mod clock;
 #[cfg(target_os = "none")]
 pub mod copy_mc;
+pub mod series;

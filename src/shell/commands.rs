@@ -1,7 +1,7 @@
 //! The commands, and the loop that reads them.
 #![forbid(unsafe_code)]
 
-use super::{faults, perf, words};
+use super::{faults, perf, series, words};
 use crate::arch::ppc::accounting;
 use crate::arch::single::Single;
 use crate::console;
@@ -123,7 +123,7 @@ pub(super) fn is_json() -> bool {
 
 /// Every command: those of this file, then those of the others.
 fn commands() -> impl Iterator<Item = &'static Command> {
-    COMMANDS.iter().chain(&faults::COMMANDS)
+    COMMANDS.iter().chain(&series::COMMANDS).chain(&faults::COMMANDS)
 }
 
 static LAST_STATUS: Single<Cell<i32>> = Single::new(Cell::new(0));

@@ -7,6 +7,8 @@ mod commands;
 mod faults;
 #[cfg(target_os = "none")]
 mod perf;
+#[cfg(target_os = "none")]
+mod series;
 pub mod words;
 
 #[cfg(target_os = "none")]

@@ -140,7 +140,16 @@ pub fn choose(name: &str) -> Option<&'static Preset> {
 /// Why it did not start.
 pub fn run_program(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, ExecError> {
     restore_syscalls();
-    exec::run(name, file, arguments)
+    exec::run(name, file, arguments, Node::Console)
+}
+
+/// [`run_program`] without what the program writes to its standard output.
+///
+/// # Errors
+/// Why it did not start.
+pub fn run_program_silently(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, ExecError> {
+    restore_syscalls();
+    exec::run(name, file, arguments, Node::Null)
 }
 
 /// The operations that the preset in force gives a node.

@@ -9,7 +9,7 @@ use crate::fs::FileOperations;
 use crate::fs::node::Node;
 use crate::policy::{
     self, AddressLimit, CopyMcBug, Debug, Fast, FastBytes, FastCheck64, FastLinux, FastNoKuap, FastReadIter, FastSetFs,
-    FastWords, FastWriteIter, Linux59, LinuxIter, LinuxNoSetFs, LinuxRead, Policy,
+    FastWords, FastWriteIter, Linux59, Linux59NoSetFs, LinuxIter, LinuxNoSetFs, LinuxRead, Policy,
 };
 use crate::uaccess::operations::{self, Operations};
 
@@ -59,7 +59,7 @@ const fn preset<P: Policy>(name: &'static str, reason: &'static str) -> Preset {
 }
 
 /// All presets; the first is the default.
-pub static PRESETS: [Preset; 23] = [
+pub static PRESETS: [Preset; 24] = [
     preset::<Fast>("fast", "everything tuned"),
     preset::<Debug>("debug", "fast with byte and window counters"),
     preset::<Linux59>("5.9-rc2", "Linux before the series"),
@@ -77,6 +77,7 @@ pub static PRESETS: [Preset; 23] = [
     preset::<LinuxIter>("patch-9", "nofault access without set_fs: not on this path"),
     preset::<LinuxNoSetFs>("patch-10", "no addr_limit: access_ok compares with a constant"),
     preset::<LinuxRead>("patch-11", "/dev/zero has a plain read again"),
+    preset::<Linux59NoSetFs>("5.9-no-set_fs", "5.9-rc2 without addr_limit"),
     preset::<FastLinux>("fast-linux", "fast with the layers of the kernel"),
     preset::<FastSetFs>("fast-set_fs", "fast with a per-thread addr_limit"),
     preset::<FastCheck64>("fast-check64", "fast with the 64-bit style of access_ok"),

@@ -9,7 +9,7 @@ use crate::arch::ppc::{accounting, user_context};
 use crate::arch::{CACHE_LINE, window};
 use crate::console;
 use crate::errno::Errno;
-use crate::fs::{console::CONSOLE, node::Node, open_flags};
+use crate::fs::{node::Node, open_flags};
 use crate::measure::clock::TICK_HZ;
 use crate::mm::AddressSpace;
 use crate::policy::{General, Policy, WindowControl};
@@ -55,11 +55,12 @@ impl From<Errno> for ExecError {
     }
 }
 
-/// Loads `file` and runs it under the preset in force until it ends; returns its exit status, or 128 plus a signal's number.
+/// Loads `file` and runs it under the preset in force until it ends, with its standard output going to `output`; returns its
+/// exit status, or 128 plus a signal's number.
 ///
 /// # Errors
 /// Why it did not start; nothing of it remains then.
-pub fn run(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, ExecError> {
+pub fn run(name: &'static str, file: &[u8], arguments: &[&str], output: Node) -> Result<i32, ExecError> {
     let program = Program::parse(file).map_err(ExecError::Elf)?;
     let space = AddressSpace::new()?;
     let mut end = 0;
@@ -81,8 +82,12 @@ pub fn run(name: &'static str, file: &[u8], arguments: &[&str]) -> Result<i32, E
 
     let task = current();
     task.name.set(name);
-    for flags in [open_flags::READ_ONLY, open_flags::WRITE_ONLY, open_flags::WRITE_ONLY] {
-        task.files.open(Node::Console, &CONSOLE, flags)?;
+    for (node, flags) in [
+        (Node::Console, open_flags::READ_ONLY),
+        (output, open_flags::WRITE_ONLY),
+        (Node::Console, open_flags::WRITE_ONLY),
+    ] {
+        task.files.open(node, node.operations::<General>(), flags)?;
     }
     space.activate();
     *task.space.borrow_mut() = Some(space);
