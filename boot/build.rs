@@ -64,7 +64,15 @@ fn main() {
     println!("cargo::rustc-env=ZERONULL_SYMBOL_BLOB={}", symbols.display());
 
     println!("cargo::rerun-if-env-changed=ZERONULL_SHUFFLE");
-    if let Ok(seed) = env::var("ZERONULL_SHUFFLE") {
-        println!("cargo::rustc-link-arg-bin=zeronull=--shuffle-sections=.text.*={seed}");
-    }
+    let order = root.join("boot/measured_text.ld");
+    println!("cargo::rerun-if-changed={}", order.display());
+    let order_path = match env::var("ZERONULL_SHUFFLE") {
+        Ok(seed) => {
+            println!("cargo::rustc-link-arg-bin=zeronull=--shuffle-sections=.text.*={seed}");
+            std::fs::write(out.join("measured_text.ld"), b"").expect("OUT_DIR can be written");
+            out
+        }
+        Err(_) => root.join("boot"),
+    };
+    println!("cargo::rustc-link-arg-bin=zeronull=-L{}", order_path.display());
 }
