@@ -399,6 +399,9 @@ impl FileTable {
         file.flags.set(flags & !open_flags::NOT_KEPT);
         file.position.set(0);
         file.count.set(1);
+        if let Node::Tmp(index) = node {
+            tmp::opened(index);
+        }
         self.install(slot, file, flags & open_flags::CLOEXEC != 0);
         Ok(slot)
     }

@@ -1,3 +1,5 @@
+mod moves;
+
 use super::read_write::{
     Vector, do_readv, do_writev, kernel_read, kernel_write, ksys_pread64, ksys_pwrite64, ksys_read, ksys_write,
     read_zero_directly, rwf, write_null_directly,

@@ -265,8 +265,11 @@ fn write_iter(kiocb: &Kiocb<'_>, iter: &mut IovIter<'_, Source>) -> Result<u32, 
             break;
         };
         let moved = copy_exactly(&mut page.bytes_mut()[offset..offset + length], iter);
-        if is_new && moved == 0 {
-            pages.remove(&number);
+        if moved == 0 {
+            if is_new {
+                pages.remove(&number);
+            }
+            break;
         }
         position.set(position.get() + moved as u64);
         file.size.set(file.size.get().max(position.get()));

@@ -61,11 +61,10 @@ fn open(directory: u32, path: u32, flags: u32) -> Result<u32, Errno> {
         _ => target.existing()?,
     };
     let fd = files.open(node, operations(node), flags)?;
-    if let Node::Tmp(index) = node {
-        tmp::opened(index);
-        if flags & open_flags::TRUNCATE != 0 {
-            tmp::truncate(index, 0)?;
-        }
+    if let Node::Tmp(index) = node
+        && flags & open_flags::TRUNCATE != 0
+    {
+        tmp::truncate(index, 0)?;
     }
     Ok(fd)
 }
