@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 /// Programs in `src/bin` that run in user mode.
-const USER_PROGRAMS: [&str; 5] = ["calls", "dd", "iops", "nullcall", "probe"];
+const USER_PROGRAMS: [&str; 6] = ["calls", "dd", "iops", "moves", "nullcall", "probe"];
 
 /// Segments start on pages of their own, for 4 KiB and 16 KiB pages alike. The symbols stay (profiles name user
 /// functions by them), only the debug sections go, which would fill the archive. Orphan sections are errors, so that no

@@ -386,6 +386,68 @@ fn dd_writes_files_at_offsets_and_leaves_them_alone_on_errors() {
     });
 }
 
+// U-177: memory for files ends before memory for programs does.
+#[test]
+fn files_fill_up_and_programs_still_run() {
+    on_every_machine(|firmware| {
+        let output = firmware.type_command("dd if=/dev/zero of=/tmp/full bs=64k");
+        assert!(
+            output.starts_with("dd: error writing '/tmp/full': No space left on device\n"),
+            "{output}"
+        );
+        let moved = Transfer::of(&output).bytes;
+        let listed = firmware.type_command("files");
+        let line = listed.lines().find(|line| line.ends_with("/tmp/full")).expect(&listed);
+        // The last block went in part.
+        let size: u64 = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|size| size.parse().ok())
+            .expect(line);
+        assert_eq!(size, moved, "{output}");
+        assert!(size > 8 << 20 && size % 4096 == 0, "{size}");
+        // With the same block, since the program's memory counts as well.
+        let more = firmware.type_command("dd if=/dev/zero of=/tmp/more bs=64k count=1");
+        assert!(
+            more.starts_with("dd: error writing '/tmp/more': No space left on device\n"),
+            "{more}"
+        );
+        let zeros = firmware.type_command("dd if=/dev/zero of=/dev/null bs=64k count=3 status=noxfer");
+        assert_eq!(zeros, "3+0 records in\n3+0 records out\n");
+        // The heap, the page frames and the descriptors are as before.
+        firmware.output("rm /tmp/full /tmp/more");
+    });
+}
+
+// U-132, U-134, U-136: every way moves the same, also where blocks, pages and files end at odd places.
+#[test]
+fn moves_takes_every_way_between_devices_and_files() {
+    on_every_machine(|firmware| {
+        for by in ["read", "readv", "sendfile", "splice"] {
+            let output = firmware.output(&format!("moves by={by} bs=100000 count=7"));
+            assert!(
+                output.starts_with("7+0 records in\n7+0 records out\n700000 bytes (683.6KB) copied, "),
+                "{by}: {output}"
+            );
+            Transfer::of(&output);
+            firmware.type_command("dd if=/bin/dd of=/tmp/a bs=5000 status=none");
+            let output = firmware.type_command(&format!("moves by={by} if=/tmp/a of=/tmp/b bs=7001 count=1000"));
+            let there = Transfer::of(&firmware.type_command("dd if=/tmp/b of=/dev/null")).bytes;
+            assert_eq!(Transfer::of(&output).bytes, there, "{by}: {output}");
+            assert!(there > 20_000, "{by}: {there}");
+            let size = firmware.type_command("dd if=/bin/dd of=/dev/null");
+            assert_eq!(Transfer::of(&size).bytes, there, "{by}");
+            firmware.output("rm /tmp/a /tmp/b");
+        }
+        let refused = firmware.run("moves by=sendfile of=/dev/full");
+        let message = "moves: error moving '/dev/zero': Invalid argument\n";
+        assert!(
+            refused.status == 1 && refused.output.starts_with(message),
+            "{refused:?}"
+        );
+    });
+}
+
 #[test]
 fn dd_cases_that_need_more_than_the_firmware_has() {
     skipped(
@@ -524,6 +586,13 @@ fn programs_print_the_same_as_under_linux() {
             "iops --filename=/dev/null",
             "iops --numjobs=2",
             "iops --help",
+            "moves by=read bs=1000 count=100",
+            "moves by=readv bs=100k segments=1024 count=20",
+            "moves by=dma",
+            "moves if=/missing",
+            "moves --help",
+            "calls --help",
+            "calls none",
             "probe errno",
             "probe brk",
             "probe echo a b c",

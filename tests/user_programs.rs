@@ -8,7 +8,7 @@ use zeronull_image::testing::{output, program};
 const SIGILL: i32 = 4;
 const SIGSEGV: i32 = 11;
 
-const PROGRAMS: [&str; 5] = ["calls", "dd", "iops", "nullcall", "probe"];
+const PROGRAMS: [&str; 6] = ["calls", "dd", "iops", "moves", "nullcall", "probe"];
 
 /// The disassembly's lines of instructions: mnemonic and operands.
 fn instructions(name: &str) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Files in memory that can be written: the directory `/tmp`, which holds no other directories.
 //!
+//! Memory for files ends before memory for programs does, and at 32 MiB; then the answer is `ENOSPC`.
+//!
 //! A file has pages where something was written and reads as zeros elsewhere. It lives as long as it has its name or is
 //! open.
 #![forbid(unsafe_code)]
@@ -28,13 +30,42 @@ pub const MAX_BYTES: u64 = page::LENGTH as u64 * u32::MAX as u64;
 /// Bytes that a file opened without `O_LARGEFILE` can have (`MAX_NON_LFS`).
 const MAX_NON_LFS: u64 = i32::MAX as u64;
 
+/// Pages that all files together can have, 32 MiB: their numbers are kept in the kernel's heap, which must not run out.
+const PAGES_MAX: u32 = 8192;
+
+/// Pages that the files have.
+static PAGES: Single<Cell<u32>> = Single::new(Cell::new(0));
+
+/// A page of a file, which counts.
+struct FilePage(Page);
+
+impl FilePage {
+    /// A page of zeros, or `None` when there is no memory for more files.
+    fn zeroed() -> Option<Self> {
+        let count = PAGES.get();
+        if count.get() == PAGES_MAX {
+            return None;
+        }
+        let page = Page::zeroed()?;
+        count.set(count.get() + 1);
+        Some(Self(page))
+    }
+}
+
+impl Drop for FilePage {
+    fn drop(&mut self) {
+        let count = PAGES.get();
+        count.set(count.get() - 1);
+    }
+}
+
 struct File {
     /// Name in the directory; `None` when it was removed or never made.
     name: RefCell<Option<Vec<u8>>>,
     /// Open files that are it.
     opens: Cell<u32>,
     size: Cell<u64>,
-    pages: RefCell<BTreeMap<u32, Page>>,
+    pages: RefCell<BTreeMap<u32, FilePage>>,
 }
 
 static TABLE: Single<[File; FILES]> = Single::new(
@@ -147,7 +178,7 @@ pub fn truncate(index: Index, size: u64) -> Result<(), Errno> {
         let (last, offset) = place(size);
         pages.split_off(&(last + u32::from(offset > 0)));
         if let Some(page) = pages.get_mut(&last) {
-            page.bytes_mut()[offset..].fill(0);
+            page.0.bytes_mut()[offset..].fill(0);
         }
     }
     file.size.set(size);
@@ -211,7 +242,7 @@ fn read_iter(kiocb: &Kiocb<'_>, iter: &mut IovIter<'_, Destination>) -> Result<u
         let (page, offset) = place(position.get());
         let length = (page::LENGTH - offset).min((wanted - done) as usize);
         let moved = match pages.get(&page) {
-            Some(page) => copy_to_iter::<General>(&page.bytes()[offset..offset + length], iter),
+            Some(page) => copy_to_iter::<General>(&page.0.bytes()[offset..offset + length], iter),
             None => iov_iter_zero::<General>(length as u32, iter),
         };
         position.set(position.get() + u64::from(moved));
@@ -255,7 +286,7 @@ fn write_iter(kiocb: &Kiocb<'_>, iter: &mut IovIter<'_, Source>) -> Result<u32, 
         let length = (page::LENGTH - offset).min((wanted - done) as usize);
         let is_new = !pages.contains_key(&number);
         if is_new {
-            let Some(page) = Page::zeroed() else {
+            let Some(page) = FilePage::zeroed() else {
                 outcome = Errno::ENOSPC;
                 break;
             };
@@ -264,7 +295,7 @@ fn write_iter(kiocb: &Kiocb<'_>, iter: &mut IovIter<'_, Source>) -> Result<u32, 
         let Some(page) = pages.get_mut(&number) else {
             break;
         };
-        let moved = copy_exactly(&mut page.bytes_mut()[offset..offset + length], iter);
+        let moved = copy_exactly(&mut page.0.bytes_mut()[offset..offset + length], iter);
         if moved == 0 {
             if is_new {
                 pages.remove(&number);

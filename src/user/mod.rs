@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   src/bin/NAME.rs      user_program!(…): entry point, panic handler, heap
-//!   dd  iops  nullcall   portable programs over the `Sys` trait, tested on the host with a scripted system
+//!   dd  iops  moves  nullcall   portable programs over the `Sys` trait, tested on the host with a scripted system
 //!   print  number        output and the size grammar that programs share
 //!   sys  errno           the seam: what a program asks of its system
 //!   linux                system calls, start stack, heap: the unsafe part (target builds with feature `user`)
@@ -20,6 +20,7 @@
 pub mod dd;
 pub mod errno;
 pub mod iops;
+pub mod moves;
 pub mod nullcall;
 pub mod number;
 pub mod print;

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::errno::Errno;
+use alloc::vec::Vec;
 use core::ffi::CStr;
 
 /// A file descriptor.
@@ -47,6 +48,60 @@ pub enum Whence {
     End = 2,
 }
 
+/// Memory that is read and written in segments, with the array of them as calls want it (`struct iovec`).
+#[derive(Debug, Default)]
+pub struct IoVector {
+    memory: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Entry {
+    base: *mut u8,
+    length: usize,
+}
+
+impl IoVector {
+    /// `bytes` bytes in `segments` segments, in order and as equal as possible.
+    pub fn new(bytes: usize, segments: usize) -> Self {
+        let mut vector = Self {
+            memory: alloc::vec![0; bytes],
+            entries: Vec::new(),
+        };
+        let mut rest = &mut vector.memory[..];
+        for left in (1..=segments).rev() {
+            let (segment, behind) = rest.split_at_mut(rest.len() / left);
+            vector.entries.push(Entry {
+                base: segment.as_mut_ptr(),
+                length: segment.len(),
+            });
+            rest = behind;
+        }
+        vector
+    }
+
+    /// The memory.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory
+    }
+
+    /// The memory, to be written by a call that has no use for the array.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory
+    }
+
+    /// Lengths of the segments.
+    pub fn segments(&self) -> impl Iterator<Item = usize> {
+        self.entries.iter().map(|entry| entry.length)
+    }
+
+    /// Address and length of the array.
+    pub fn array(&self) -> (*const (), usize) {
+        (self.entries.as_ptr().cast(), self.entries.len())
+    }
+}
+
 /// The system calls that the portable programs use. Each method is one call, with its result as the kernel gave it:
 /// short counts and `EINTR` are the caller's business.
 pub trait Sys {
@@ -79,6 +134,36 @@ pub trait Sys {
     /// # Errors
     /// As `write(2)`; nothing was written.
     fn write(&mut self, fd: Fd, bytes: &[u8]) -> Result<usize, Errno>;
+
+    /// Reads into the segments of `vector`, in order; 0 is the end of the file.
+    ///
+    /// # Errors
+    /// As `readv(2)`; nothing was read.
+    fn read_vector(&mut self, fd: Fd, vector: &mut IoVector) -> Result<usize, Errno>;
+
+    /// Writes the segments of `vector`, in order, and returns how many bytes went.
+    ///
+    /// # Errors
+    /// As `writev(2)`; nothing was written.
+    fn write_vector(&mut self, fd: Fd, vector: &IoVector) -> Result<usize, Errno>;
+
+    /// Moves at most `count` bytes from `from` to `to` within the system; 0 is the end of the file.
+    ///
+    /// # Errors
+    /// As `sendfile64(2)`; nothing was moved.
+    fn send_file(&mut self, to: Fd, from: Fd, count: usize) -> Result<usize, Errno>;
+
+    /// Moves at most `count` bytes between a file and a pipe, or two pipes; 0 is the end of the file.
+    ///
+    /// # Errors
+    /// As `splice(2)`; nothing was moved.
+    fn splice(&mut self, from: Fd, to: Fd, count: usize) -> Result<usize, Errno>;
+
+    /// Makes a pipe; gives its reading and its writing end.
+    ///
+    /// # Errors
+    /// As `pipe(2)`.
+    fn pipe(&mut self) -> Result<[Fd; 2], Errno>;
 
     /// Moves the file offset and returns the new one, in bytes from the start.
     ///

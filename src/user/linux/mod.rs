@@ -10,7 +10,7 @@ pub mod heap;
 use super::errno::Errno;
 use super::print::complain;
 use super::start::StartInfo;
-use super::sys::{Fd, Sys, Whence};
+use super::sys::{Fd, IoVector, Sys, Whence};
 use alloc::vec::Vec;
 use core::arch::asm;
 use core::ffi::{CStr, c_char};
@@ -233,6 +233,43 @@ impl Sys for Linux {
             )
         }
         .map(|count| count as usize)
+    }
+
+    #[inline(always)]
+    fn read_vector(&mut self, fd: Fd, vector: &mut IoVector) -> Result<usize, Errno> {
+        let (array, length) = vector.array();
+        // SAFETY: the array leads to the vector's own memory, which is borrowed exclusively.
+        unsafe { syscall3(number::READV, fd.0.cast_unsigned(), address(array), length as u32) }
+            .map(|count| count as usize)
+    }
+
+    #[inline(always)]
+    fn write_vector(&mut self, fd: Fd, vector: &IoVector) -> Result<usize, Errno> {
+        let (array, length) = vector.array();
+        // SAFETY: the kernel only reads, within the vector's own memory.
+        unsafe { syscall3(number::WRITEV, fd.0.cast_unsigned(), address(array), length as u32) }
+            .map(|count| count as usize)
+    }
+
+    #[inline(always)]
+    fn send_file(&mut self, to: Fd, from: Fd, count: usize) -> Result<usize, Errno> {
+        let (to, from) = (to.0.cast_unsigned(), from.0.cast_unsigned());
+        // SAFETY: no memory is involved; the offset is none.
+        unsafe { syscall4(number::SENDFILE64, to, from, 0, count as u32) }.map(|count| count as usize)
+    }
+
+    #[inline(always)]
+    fn splice(&mut self, from: Fd, to: Fd, count: usize) -> Result<usize, Errno> {
+        let (from, to) = (from.0.cast_unsigned(), to.0.cast_unsigned());
+        // SAFETY: no memory is involved; the offsets are none.
+        unsafe { syscall6(number::SPLICE, from, 0, to, 0, count as u32, 0) }.map(|count| count as usize)
+    }
+
+    fn pipe(&mut self) -> Result<[Fd; 2], Errno> {
+        let mut ends = [0u32; 2];
+        // SAFETY: the kernel writes the two words of `ends` only.
+        unsafe { syscall1(number::PIPE, address(&raw mut ends)) }?;
+        Ok(ends.map(|end| Fd(end.cast_signed())))
     }
 
     #[inline(always)]
