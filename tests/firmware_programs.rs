@@ -405,7 +405,7 @@ fn files_fill_up_and_programs_still_run() {
             .and_then(|size| size.parse().ok())
             .expect(line);
         assert_eq!(size, moved, "{output}");
-        assert!(size > 8 << 20 && size % 4096 == 0, "{size}");
+        assert!(size > 8 << 20 && size.is_multiple_of(4096), "{size}");
         // With the same block, since the program's memory counts as well.
         let more = firmware.type_command("dd if=/dev/zero of=/tmp/more bs=64k count=1");
         assert!(
