@@ -6,6 +6,7 @@
 //! | [`cargo`], [`symbols`], [`demangle`] | the two links, and the symbol table that the second one takes in |
 //! | [`elf`], [`flat`], [`uimage`], [`flash`], [`cpio`] | the file formats |
 //! | [`machine`], [`start`], [`session`] | machines that start an image, with what, and talking to one that runs |
+//! | [`series`] | what one operation costs, by image and preset |
 //! | [`commands`], [`arguments`], [`terminal`] | the programs around all this |
 //! | [`testing`] | what all integration tests share |
 //!
@@ -31,6 +32,7 @@ pub mod flash;
 pub mod flat;
 pub mod image;
 pub mod machine;
+pub mod series;
 pub mod session;
 pub mod start;
 pub mod symbols;

@@ -20,14 +20,17 @@ fn main() -> ExitCode {
 fn run() -> Result<u8, Error> {
     let mut arguments = std::env::args_os().skip(1);
     let Some(command) = arguments.next() else {
-        return Err(Error::usage("no command given: accepted are image, clippy, qemu"));
+        return Err(Error::usage(
+            "no command given: accepted are image, bench-protector, clippy, qemu",
+        ));
     };
     match command.to_str() {
         Some("image") => commands::image::run(Arguments::new(arguments)?),
+        Some("bench-protector") => commands::bench_protector::run(Arguments::new(arguments)?),
         Some("clippy") => zeronull_image::image::clippy().map(|()| 0),
         Some("qemu") => commands::qemu::run(Arguments::new(arguments)?),
         _ => Err(Error::usage(format!(
-            "unknown command {command:?}: accepted are image, clippy, qemu"
+            "unknown command {command:?}: accepted are image, bench-protector, clippy, qemu"
         ))),
     }
 }

@@ -32,8 +32,14 @@ fn assert_refused(command: &mut Command, status: i32, message: &str) {
 #[test]
 fn wrong_command_lines_are_refused_with_what_is_accepted() {
     for (arguments, message) in [
-        (&[][..], "no command given: accepted are image, clippy, qemu"),
-        (&["boot"], "unknown command \"boot\": accepted are image, clippy, qemu"),
+        (
+            &[][..],
+            "no command given: accepted are image, bench-protector, clippy, qemu",
+        ),
+        (
+            &["boot"],
+            "unknown command \"boot\": accepted are image, bench-protector, clippy, qemu",
+        ),
         (
             &["image", "--board", "pc"],
             "unknown board `pc`: accepted are g3beige, mcr3000",
