@@ -134,7 +134,7 @@ fn counters_say_that_dd_moved_what_it_says() {
     });
 }
 
-/// An archive with files that `dd` reads on the firmware, where nothing can be written yet.
+/// An archive with files that `dd` reads on the firmware, where there are none outside `/tmp`.
 fn archive_of_inputs(test: &str) -> Start {
     let mut archive = cpio::Archive::default();
     archive.program("four", b"abcd");

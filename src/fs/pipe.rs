@@ -224,7 +224,7 @@ impl Default for Pipe {
 
 /// A page of its own with these bytes, at most a page of them.
 fn copy(bytes: &[u8]) -> Result<Buffer, Errno> {
-    let mut page = Page::zeroed().ok_or(Errno::ENOMEM)?;
+    let mut page = Page::unspecified().ok_or(Errno::ENOMEM)?;
     page.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
     Ok(Buffer::new(page, bytes.len()))
 }
@@ -315,7 +315,7 @@ fn pipe_write(kiocb: &Kiocb<'_>, iter: &mut IovIter<'_, Source>) -> Result<u32, 
             }
             break;
         }
-        let Some(mut page) = Page::zeroed() else {
+        let Some(mut page) = Page::unspecified() else {
             return if done == 0 { Err(Errno::ENOMEM) } else { Ok(done as u32) };
         };
         let portion = page::LENGTH.min(wanted - done);

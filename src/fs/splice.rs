@@ -36,7 +36,7 @@ pub fn copy_splice_read(file: &OpenFile, position: &Cell<u64>, pipe: &Pipe, coun
     let most = count.min((pipe.room() * page::LENGTH) as u32);
     let mut done = 0;
     while done < most {
-        let mut page = match Page::zeroed() {
+        let mut page = match Page::unspecified() {
             Some(page) => page,
             None if done == 0 => return Err(Errno::ENOMEM),
             None => break,
@@ -341,7 +341,7 @@ pub fn vmsplice_to_pipe(pipe: &Pipe, segments: &[UserRange], nonblocking: bool) 
         while !rest.is_empty() && pipe.room() > 0 {
             let to_page_end = page::LENGTH as u32 - rest.start() % page::LENGTH as u32;
             let piece = rest.truncate(to_page_end);
-            let mut page = Page::zeroed().ok_or(Errno::ENOMEM)?;
+            let mut page = Page::unspecified().ok_or(Errno::ENOMEM)?;
             let target = &mut page.bytes_mut()[..piece.len() as usize];
             if !copy_from_user::<General>(target, &piece).is_done() {
                 return if done == 0 { Err(Errno::EFAULT) } else { Ok(done) };

@@ -45,16 +45,22 @@ fn release(frame: PhysAddr) {
 impl Frame {
     /// A frame full of zeros, or `None` when memory has run out.
     pub fn zeroed() -> Option<Self> {
+        let frame = Self::unspecified()?;
+        let page = phys_to_virt(frame.0) as *mut u32;
+        // SAFETY: the frame is ours and the linear map covers it.
+        unsafe { page.write_bytes(0, PAGE_SIZE as usize / 4) };
+        Some(frame)
+    }
+
+    /// A frame that holds whatever was there before, or `None` when memory has run out.
+    pub fn unspecified() -> Option<Self> {
         let frame = POOL.free.get();
         if frame == 0 {
             return None;
         }
-        let page = phys_to_virt(PhysAddr::new(frame)) as *mut u32;
         // SAFETY: the first word of a free frame is the link to the next; the frame is ours from here on.
-        unsafe {
-            POOL.free.set(page.read());
-            page.write_bytes(0, PAGE_SIZE as usize / 4);
-        }
+        POOL.free
+            .set(unsafe { (phys_to_virt(PhysAddr::new(frame)) as *const u32).read() });
         POOL.count.set(POOL.count.get() - 1);
         Some(Self(PhysAddr::new(frame)))
     }

@@ -16,11 +16,17 @@ pub struct Page(Frame);
 impl Page {
     /// A page of zeros, or `None` when memory has run out. The last eighth of all frames is kept for programs.
     pub fn zeroed() -> Option<Self> {
+        Self::is_left().then(Frame::zeroed)?.map(Self)
+    }
+
+    /// A page with whatever it held before, for callers that show only what they wrote; see [`Page::zeroed`].
+    pub fn unspecified() -> Option<Self> {
+        Self::is_left().then(Frame::unspecified)?.map(Self)
+    }
+
+    fn is_left() -> bool {
         let (free, total) = usage();
-        if free <= total / 8 {
-            return None;
-        }
-        Frame::zeroed().map(Self)
+        free > total / 8
     }
 
     fn start(&self) -> *mut [u8; LENGTH] {
@@ -49,6 +55,11 @@ impl Page {
     /// A page of zeros.
     pub fn zeroed() -> Option<Self> {
         Some(Self(alloc::boxed::Box::new([0; LENGTH])))
+    }
+
+    /// A page that was used before.
+    pub fn unspecified() -> Option<Self> {
+        Some(Self(alloc::boxed::Box::new([0xee; LENGTH])))
     }
 
     /// Its bytes.
