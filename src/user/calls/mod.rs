@@ -61,8 +61,9 @@ const GROUPS: [Group; 15] = [
 ];
 
 /// Groups for kernels alone.
-const KERNEL_GROUPS: [Group; 6] = [
+const KERNEL_GROUPS: [Group; 7] = [
     ("limits", transfer::limits),
+    ("behind", transfer::behind_a_fault),
     ("limit", transfer::at_the_limit),
     ("flags", transfer::flags),
     ("bounds", process::bounds),

@@ -1,7 +1,7 @@
 //! read, write and their kin: every descriptor with lists of buffers, vectors, offsets and flags.
 
 use super::ground::{BUFFER_LEN, Descriptor, Ground, KERNEL, MINUS_1, TASK_SIZE, bytes, put_words};
-use super::record::Record;
+use super::record::{Record, quiet};
 use crate::user::linux::number::*;
 
 /// A segment of a vector: address and bytes.
@@ -287,6 +287,29 @@ pub fn limits(ground: &Ground, record: &mut Record) {
     }
     // Where a range is checked by halves, a read that is too long has run over everything behind the buffer.
     ground.fill_source();
+}
+
+/// A write that runs into a bad page must leave alone what the file holds behind the bytes that it counts (U-037): their
+/// number is shown.
+pub fn behind_a_fault(ground: &Ground, record: &mut Record) {
+    let file = ground.fd("file");
+    record.begin(format_args!("bytes changed behind a write that faults"));
+    for good in [1, 5, 16, 31, 37, 100] {
+        ground.restore_file();
+        let _ = record.call(WRITE, [file, ground.edge - good, 200]);
+        let start = ground.position(file) as u32;
+        let room = ground.buffer;
+        let changed = match quiet(PREAD64, [file, room, 400, 0, 0, start]) {
+            Ok(count) => bytes(room, count)
+                .iter()
+                .zip(bytes(ground.source + start, count).iter())
+                .filter(|(found, wanted)| found != wanted)
+                .count(),
+            Err(_) => 0,
+        };
+        record.token(format_args!("+{changed}"));
+    }
+    record.end();
 }
 
 /// Nothing, at the first address above user space: refused by kernels whose limit is the last user address, as long as
