@@ -15,7 +15,7 @@ pub const UIO_MAXIOV: u32 = 1024;
 const UIO_FASTIOV: usize = 8;
 
 /// Bytes of a `struct iovec`: base, length.
-const ENTRY: usize = 8;
+const ENTRY: u32 = 8;
 
 /// The checked copy of an array.
 pub struct IovecArray {
@@ -39,15 +39,6 @@ impl IovecArray {
             &self.many
         }
     }
-
-    fn push(&mut self, range: UserRange) {
-        if self.many.capacity() > 0 {
-            self.many.push(range);
-        } else {
-            self.few[self.length] = range;
-        }
-        self.length += 1;
-    }
 }
 
 /// Copies `count` entries from user memory and checks each range; what exceeds [`MAX_RW_COUNT`] in sum is cut off.
@@ -64,39 +55,41 @@ pub fn import_iovec<P: Policy>(address: UserAddr, count: u32) -> Result<IovecArr
     let mut array = IovecArray {
         few: [nowhere; UIO_FASTIOV],
         many: Vec::new(),
-        length: 0,
+        length: count as usize,
         total: 0,
     };
-    if count as usize > UIO_FASTIOV {
-        array.many = Vec::with_capacity(count as usize);
-    }
+    let slots = if array.length <= UIO_FASTIOV {
+        &mut array.few[..array.length]
+    } else {
+        array.many.resize(array.length, nowhere);
+        &mut array.many
+    };
     if count == 0 {
         return Ok(array);
     }
-    let mut rest = access_ok::<P>(address, count * ENTRY as u32)?;
+    let mut rest = access_ok::<P>(address, count * ENTRY)?;
     // The array must be readable as a whole before any entry is judged, and no length may be negative before any range is.
     let (mut is_length_bad, mut is_range_bad) = (false, false);
-    let mut buffer = [0; UIO_FASTIOV * ENTRY];
-    while !rest.is_empty() {
-        let bytes = rest.len().min(buffer.len() as u32);
-        if !copy_from_user::<P>(&mut buffer[..bytes as usize], &rest).is_done() {
+    let mut total = 0;
+    let mut buffer = [[[0; 4]; 2]; UIO_FASTIOV];
+    for slots in slots.chunks_mut(UIO_FASTIOV) {
+        let words = &mut buffer[..slots.len()];
+        let bytes = words.as_flattened_mut().as_flattened_mut();
+        if !copy_from_user::<P>(bytes, &rest).is_done() {
             return Err(Errno::EFAULT);
         }
-        rest = rest.advance(bytes);
-        for entry in buffer[..bytes as usize].as_chunks::<ENTRY>().0 {
-            let [b0, b1, b2, b3, l0, l1, l2, l3] = *entry;
-            let length = u32::from_be_bytes([l0, l1, l2, l3]);
+        rest = rest.advance(bytes.len() as u32);
+        for (slot, entry) in slots.iter_mut().zip(words) {
+            let [base, length] = entry.map(u32::from_be_bytes);
             is_length_bad |= length > i32::MAX as u32;
-            match access_ok::<P>(UserAddr::new(u32::from_be_bytes([b0, b1, b2, b3])), length) {
-                Ok(range) => {
-                    let range = range.truncate(MAX_RW_COUNT - array.total);
-                    array.total += range.len();
-                    array.push(range);
-                }
+            match access_ok::<P>(UserAddr::new(base), length) {
+                Ok(range) => *slot = range.truncate(MAX_RW_COUNT - total),
                 Err(_) => is_range_bad = true,
             }
+            total += slot.len();
         }
     }
+    array.total = total;
     if is_length_bad {
         Err(Errno::EINVAL)
     } else if is_range_bad {

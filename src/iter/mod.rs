@@ -143,63 +143,67 @@ impl<'a, S: Side> IovIter<'a, S> {
         }
     }
 
-    /// Moves the cursor to the next byte that is not done and gives how many follow it in its segment, as far as the count
-    /// goes; 0 at the end. Empty segments are passed.
-    #[inline(always)]
-    fn settle(&mut self) -> u32 {
-        if self.count == 0 {
-            return 0;
-        }
-        while let Some(length) = self.segment_length() {
-            let rest = length - self.offset;
-            if rest > 0 {
-                return rest.min(self.count);
-            }
-            self.index += 1;
-            self.offset = 0;
-        }
-        0
-    }
-
-    #[inline(always)]
-    fn moved(&mut self, bytes: u32) {
-        self.offset += bytes;
-        self.count -= bytes;
-    }
-
-    /// Runs `act` over the next `bytes` bytes, piece by piece; it returns the bytes of the piece that it could not do, and
-    /// one is enough to end. Returns the bytes done; the cursor stands behind them.
+    /// Runs `act` over the next `bytes` bytes, piece by piece; it gets the bytes done so far and returns those of the piece
+    /// that it could not do, and one is enough to end. Returns the bytes done; the cursor stands behind them.
     #[inline(always)]
     fn for_each_piece(&mut self, bytes: u32, mut act: impl FnMut(u32, Piece<'_, S>) -> u32) -> u32 {
         let wanted = bytes.min(self.count);
         let mut done = 0;
+        // One buffer is one piece; of segments, each is looked at once.
         while done < wanted {
-            let length = self.settle().min(wanted - done);
-            if length == 0 {
-                break;
-            }
-            let piece = match &mut self.segments {
-                Segments::User(range) => Piece::User(range.advance(self.offset).truncate(length)),
-                Segments::Vector(ranges) => Piece::User(ranges[self.index].advance(self.offset).truncate(length)),
-                Segments::Kernel(segments) => Piece::Kernel(S::part(
-                    &mut segments[self.index],
-                    self.offset as usize,
-                    length as usize,
-                )),
+            let (length, residue) = match &mut self.segments {
+                Segments::User(range) => {
+                    let piece = range.advance(self.offset).truncate(wanted);
+                    (piece.len(), act(done, Piece::User(piece)))
+                }
+                Segments::Vector(ranges) => {
+                    let Some(range) = ranges.get(self.index) else { break };
+                    let piece = range.advance(self.offset).truncate(wanted - done);
+                    if piece.is_empty() {
+                        self.index += 1;
+                        self.offset = 0;
+                        continue;
+                    }
+                    (piece.len(), act(done, Piece::User(piece)))
+                }
+                Segments::Kernel(segments) => {
+                    let Some(segment) = segments.get_mut(self.index) else {
+                        break;
+                    };
+                    let length = (S::length(segment) as u32 - self.offset).min(wanted - done);
+                    if length == 0 {
+                        self.index += 1;
+                        self.offset = 0;
+                        continue;
+                    }
+                    let piece = S::part(segment, self.offset as usize, length as usize);
+                    (length, act(done, Piece::Kernel(piece)))
+                }
             };
-            let moved = length - act(done, piece);
-            self.moved(moved);
+            let moved = length - residue;
+            self.offset += moved;
             done += moved;
-            if moved < length {
+            if residue != 0 {
                 break;
             }
         }
+        self.count -= done;
         done
     }
 
     /// Passes over bytes without touching them (`iov_iter_advance`); at most as many as are left.
+    #[inline(never)]
     pub fn advance(&mut self, bytes: u32) {
-        self.for_each_piece(bytes, |_, _| 0);
+        let bytes = bytes.min(self.count);
+        self.count -= bytes;
+        self.offset += bytes;
+        while let Some(length) = self.segment_length() {
+            if self.offset < length {
+                break;
+            }
+            self.offset -= length;
+            self.index += 1;
+        }
     }
 
     /// Takes back the last `bytes` bytes that were done or passed (`iov_iter_revert`); at most all of them.
@@ -223,13 +227,17 @@ impl<'a, S: Side> IovIter<'a, S> {
     /// The rest of the segment under the cursor, if it is user memory, and `None` when nothing is left
     /// (`iov_iter_iovec`): for files that know only plain operations.
     pub fn user_segment(&mut self) -> Option<UserRange> {
-        let length = self.settle();
+        if self.count == 0 {
+            return None;
+        }
+        // Passes what is behind the end of a segment, and empty ones.
+        self.advance(0);
         let range = match &self.segments {
             Segments::User(range) => range,
             Segments::Vector(ranges) => ranges.get(self.index)?,
             Segments::Kernel(_) => return None,
         };
-        (length > 0).then(|| range.advance(self.offset).truncate(length))
+        Some(range.advance(self.offset).truncate(self.count))
     }
 }
 

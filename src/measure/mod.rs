@@ -4,4 +4,6 @@
 pub mod clock;
 #[cfg(target_os = "none")]
 pub mod copy_mc;
+#[cfg(target_os = "none")]
+pub mod curve;
 pub mod series;

@@ -4,8 +4,8 @@
 use super::commands::{Command, USAGE, find_program, is_json, usage};
 use super::words::number;
 use crate::arch::ppc::{accounting, spr};
-use crate::measure::clock;
 use crate::measure::series::{Change, Clocks, Runs, Tenths, chain};
+use crate::measure::{self, clock};
 use crate::policy::AXES;
 use crate::syscall::presets::{PRESETS, Preset};
 use crate::{print, println, syscall};
@@ -13,7 +13,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-pub(super) static COMMANDS: [Command; 2] = [
+pub(super) static COMMANDS: [Command; 3] = [
     Command {
         name: "series",
         usage: "[OPTION...] [PRESET...]",
@@ -25,6 +25,12 @@ pub(super) static COMMANDS: [Command; 2] = [
         usage: "[OPTION...] PRESET PRESET",
         help: "which axis makes the difference of two presets",
         run: bisect,
+    },
+    Command {
+        name: "curve",
+        usage: "[--json]",
+        help: "cost of calls by bytes and by segments",
+        run: curve,
     },
 ];
 
@@ -298,6 +304,18 @@ fn bisect(words: &[&str]) -> i32 {
     }
 }
 
+fn curve(words: &[&str]) -> i32 {
+    let json = match words {
+        [] => is_json(),
+        ["--json"] => true,
+        _ => return usage("curve"),
+    };
+    match clocks("curve") {
+        Ok(clocks) => measure::curve::run(clocks, json),
+        Err(status) => status,
+    }
+}
+
 /// The names of the axes in which two presets differ, with their values.
 fn differences(from: &Preset, to: &Preset) -> Vec<(&'static str, &'static str, &'static str)> {
     let values = from.machinery.values.iter().zip(to.machinery.values);
@@ -344,7 +362,7 @@ fn try_bisect(words: &[&str]) -> Result<(), i32> {
         let text: Vec<String> = axes.iter().map(|(axis, a, b)| format!("{axis}: {a} -> {b}")).collect();
         let text = text.join(", ");
         let step = cycles(place).0 - cycles(place - 1).0;
-        let share = crate::measure::series::percent(step, whole);
+        let share = measure::series::percent(step, whole);
         if request.is_json {
             println!(
                 "{{\"axis\":\"{text}\",\"preset\":\"{}\",\"cycles\":{},\"difference\":{},\"share_percent\":{share}}}",
