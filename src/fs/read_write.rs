@@ -8,7 +8,7 @@
 use super::{FileTable, Kiocb, OpenFile, ReadWrite, devices, mode, notify};
 use crate::addr::UserAddr;
 use crate::errno::Errno;
-use crate::iter::{Destination, IovIter, MAX_RW_COUNT, Side, Source, import_iovec};
+use crate::iter::{Destination, IovIter, IovecArray, MAX_RW_COUNT, Side, Source, import_iovec};
 use crate::policy::{General, Layers, NullDevice, Policy, ZeroDevice};
 use crate::println;
 use crate::uaccess::{UserRange, access_ok};
@@ -477,13 +477,15 @@ fn do_iter_write<P: Policy>(
 
 #[inline(never)]
 fn vfs_readv<P: Policy>(file: &OpenFile, vector: Vector, position: &Cell<u64>) -> Result<u32, Errno> {
-    let array = import_iovec::<P>(UserAddr::new(vector.address), vector.count)?;
+    let mut array = IovecArray::default();
+    import_iovec::<P>(&mut array, UserAddr::new(vector.address), vector.count)?;
     do_iter_read::<P>(file, &mut array.iter(), position, vector.flags)
 }
 
 #[inline(never)]
 fn vfs_writev<P: Policy>(file: &OpenFile, vector: Vector, position: &Cell<u64>) -> Result<u32, Errno> {
-    let array = import_iovec::<P>(UserAddr::new(vector.address), vector.count)?;
+    let mut array = IovecArray::default();
+    import_iovec::<P>(&mut array, UserAddr::new(vector.address), vector.count)?;
     do_iter_write::<P>(file, &mut array.iter(), position, vector.flags)
 }
 

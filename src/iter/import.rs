@@ -5,7 +5,7 @@ use super::{IovIter, MAX_RW_COUNT, Side};
 use crate::addr::UserAddr;
 use crate::errno::Errno;
 use crate::policy::Policy;
-use crate::uaccess::{UserRange, access_ok, copy_from_user};
+use crate::uaccess::{Direction, UserRange, access_ok, user_access_begin};
 use alloc::vec::Vec;
 
 /// Most entries of an array (include/uapi/linux/uio.h).
@@ -25,6 +25,17 @@ pub struct IovecArray {
     total: u32,
 }
 
+impl Default for IovecArray {
+    fn default() -> Self {
+        Self {
+            few: [UserRange::EMPTY; UIO_FASTIOV],
+            many: Vec::new(),
+            length: 0,
+            total: 0,
+        }
+    }
+}
+
 impl IovecArray {
     /// An iterator over all of it.
     pub fn iter<S: Side>(&self) -> IovIter<'_, S> {
@@ -41,60 +52,49 @@ impl IovecArray {
     }
 }
 
-/// Copies `count` entries from user memory and checks each range; what exceeds [`MAX_RW_COUNT`] in sum is cut off.
+/// Copies `count` entries from user memory to `array` and checks each range; what exceeds [`MAX_RW_COUNT`] in sum is cut
+/// off.
 ///
 /// # Errors
 /// `EINVAL` for more than 1024 entries or a length with the sign bit, `EFAULT` for an array that cannot be read, then
 /// for a range outside user space, empty ones included.
 #[inline(never)]
-pub fn import_iovec<P: Policy>(address: UserAddr, count: u32) -> Result<IovecArray, Errno> {
-    let nowhere = access_ok::<P>(UserAddr::new(0), 0)?;
+pub fn import_iovec<P: Policy>(array: &mut IovecArray, address: UserAddr, count: u32) -> Result<(), Errno> {
     if count > UIO_MAXIOV {
         return Err(Errno::EINVAL);
     }
-    let mut array = IovecArray {
-        few: [nowhere; UIO_FASTIOV],
-        many: Vec::new(),
-        length: count as usize,
-        total: 0,
-    };
+    array.length = count as usize;
+    array.total = 0;
+    if count == 0 {
+        return Ok(());
+    }
     let slots = if array.length <= UIO_FASTIOV {
         &mut array.few[..array.length]
     } else {
-        array.many.resize(array.length, nowhere);
+        array.many.resize(array.length, UserRange::EMPTY);
         &mut array.many
     };
-    if count == 0 {
-        return Ok(array);
-    }
-    let mut rest = access_ok::<P>(address, count * ENTRY)?;
+    let range = access_ok::<P>(address, count * ENTRY)?;
     // The array must be readable as a whole before any entry is judged, and no length may be negative before any range is.
     let (mut is_length_bad, mut is_range_bad) = (false, false);
     let mut total = 0;
-    let mut buffer = [[[0; 4]; 2]; UIO_FASTIOV];
-    for slots in slots.chunks_mut(UIO_FASTIOV) {
-        let words = &mut buffer[..slots.len()];
-        let bytes = words.as_flattened_mut().as_flattened_mut();
-        if !copy_from_user::<P>(bytes, &rest).is_done() {
-            return Err(Errno::EFAULT);
+    let entries = user_access_begin::<P>(&range, Direction::Read)?;
+    for (slot, offset) in slots.iter_mut().zip((0..).step_by(ENTRY as usize)) {
+        let (base, length) = (entries.get(offset)?, entries.get::<u32>(offset + 4)?);
+        is_length_bad |= length > i32::MAX as u32;
+        match access_ok::<P>(UserAddr::new(base), length) {
+            Ok(range) => *slot = range.truncate(MAX_RW_COUNT - total),
+            Err(_) => is_range_bad = true,
         }
-        rest = rest.advance(bytes.len() as u32);
-        for (slot, entry) in slots.iter_mut().zip(words) {
-            let [base, length] = entry.map(u32::from_be_bytes);
-            is_length_bad |= length > i32::MAX as u32;
-            match access_ok::<P>(UserAddr::new(base), length) {
-                Ok(range) => *slot = range.truncate(MAX_RW_COUNT - total),
-                Err(_) => is_range_bad = true,
-            }
-            total += slot.len();
-        }
+        total += slot.len();
     }
+    drop(entries);
     array.total = total;
     if is_length_bad {
         Err(Errno::EINVAL)
     } else if is_range_bad {
         Err(Errno::EFAULT)
     } else {
-        Ok(array)
+        Ok(())
     }
 }

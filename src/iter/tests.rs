@@ -222,7 +222,8 @@ fn array_ending_at(end: u32, entries: &[(u32, u32)]) -> UserAddr {
 }
 
 fn import(address: UserAddr, count: u32) -> Result<u32, Errno> {
-    import_iovec::<General>(address, count).map(|array| array.iter::<Source>().count())
+    let mut array = IovecArray::default();
+    import_iovec::<General>(&mut array, address, count).map(|()| array.iter::<Source>().count())
 }
 
 // U-095
@@ -286,7 +287,8 @@ fn sum_of_lengths_is_cut_at_the_most_of_a_call() {
     let entries = [(0, 0x7fff_ffff), (0, 0x7fff_ffff), (AREA, 1)];
     let address = array_ending_at(AREA + PAGE_SIZE, &entries);
     assert_eq!(import(address, 3), Ok(MAX_RW_COUNT));
-    let array = import_iovec::<General>(address, 3).unwrap();
+    let mut array = IovecArray::default();
+    import_iovec::<General>(&mut array, address, 3).unwrap();
     let mut iter = array.iter::<Source>();
     iter.advance(MAX_RW_COUNT - 1);
     assert_eq!(iter.user_segment(), Some(range(MAX_RW_COUNT - 1, 1)));

@@ -16,6 +16,7 @@ use crate::policy::{General, Policy, WindowControl};
 use crate::println;
 use crate::syscall;
 use crate::task;
+use alloc::format;
 use alloc::vec::Vec;
 
 /// Blocks of read and write, in bytes.
@@ -38,6 +39,9 @@ const SMALL: u32 = 4096;
 const LARGE: u32 = 16 << 10;
 /// Entries of a vector.
 const SEGMENTS: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+/// Where the first line ends for these, and the second.
+const FEW: u32 = 8;
+const MANY: u32 = 256;
 /// Bytes of an entry.
 const SEGMENT: u32 = 16;
 /// The block for which the plain call and the vector are compared.
@@ -211,8 +215,17 @@ fn rows(bench: &Bench, json: bool) -> Result<(), i32> {
         .partition(|(bytes, _)| *bytes <= SMALL);
     print_fit("read up to 4 KiB", "byte", &small, json);
     print_fit("read from 16 KiB on", "byte", &large, json);
-    print_fit("readv", "segment", &readv, json);
-    print_fit("writev", "segment", &writev, json);
+    for (call, points) in [("readv", &readv), ("writev", &writev)] {
+        // More than `FEW` entries live on the heap, more than `MANY` do not fit the data cache beside what they describe.
+        let few: Vec<_> = points.iter().copied().filter(|(count, _)| *count <= FEW).collect();
+        let many: Vec<_> = points
+            .iter()
+            .copied()
+            .filter(|(count, _)| (FEW + 1..=MANY).contains(count))
+            .collect();
+        print_fit(&format!("{call} up to {FEW}"), "segment", &few, json);
+        print_fit(&format!("{call} up to {MANY}"), "segment", &many, json);
+    }
     bench.fill_vector(1, BLOCK).map_err(failed)?;
     let plain = bench.cost(READ, BUFFER, BLOCK, BLOCK)?;
     let vector = bench.cost(READV, VECTOR, 1, BLOCK)?;

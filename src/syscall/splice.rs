@@ -6,7 +6,7 @@ use crate::addr::UserAddr;
 use crate::errno::Errno;
 use crate::fs::pipe;
 use crate::fs::splice::{self, End, check_flags};
-use crate::iter::import_iovec;
+use crate::iter::{IovecArray, import_iovec};
 use crate::policy::General;
 use crate::task;
 use core::cell::Cell;
@@ -52,7 +52,8 @@ pub(super) extern "C" fn sys_vmsplice(fd: u32, vector: u32, count: u32, flags: u
         if !file.may_read() && !file.may_write() {
             return Err(Errno::EBADF);
         }
-        let array = import_iovec::<General>(UserAddr::new(vector), count)?;
+        let mut array = IovecArray::default();
+        import_iovec::<General>(&mut array, UserAddr::new(vector), count)?;
         if array.iter::<crate::iter::Source>().count() == 0 {
             return Ok(0);
         }

@@ -48,6 +48,9 @@ pub(super) fn reachable<P: Policy>(address: UserAddr, wanted: u32) -> Result<Use
 }
 
 impl UserRange {
+    /// Nothing, at address 0, where nothing passes every check.
+    pub const EMPTY: Self = Self { start: 0, length: 0 };
+
     /// First address.
     #[inline(always)]
     pub fn start(&self) -> u32 {
