@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::addr::{KERNEL_BASE, PhysAddr, TASK_SIZE};
-use crate::arch::ppc::load::Load;
+use crate::arch::ppc::load::{Load, operand};
 use crate::arch::ppc::trap::{Access, Cause, MemoryError, TrapHooks, set_hooks};
 use crate::arch::ppc::{TrapFrame, accounting, msr, spr, stack_protector, static_key};
 use crate::arch::{family, mmu};
@@ -235,14 +235,32 @@ fn memory_error(frame: &mut TrapFrame, cause: Cause) -> MemoryError {
     if frame.msr & msr::RI == 0 {
         return MemoryError::Fatal;
     }
-    let Some(fixup) = uaccess::copy_mc::recover(frame.nip) else {
+    frame.nip = if let Some(fixup) = uaccess::copy_mc::recover(frame.nip) {
+        board::take_transfer_error();
+        // r12: see copy_mc.s.
+        frame.gpr[12] = lost;
+        fixup
+    } else if let Some(fixup) = bus_error_fixup(frame) {
+        println!("zeronull: {}", Description { frame, cause });
+        fixup
+    } else {
         return MemoryError::Fatal;
     };
-    board::take_transfer_error();
-    // r12: see copy_mc.s.
-    frame.gpr[12] = lost;
-    frame.nip = fixup;
     MemoryError::Recovered
+}
+
+/// Where a user-access routine goes on after a bus error, if it was an access of the instruction at the pc that met it:
+/// one that is reported late may lie behind what counts as done already.
+fn bus_error_fixup(frame: &TrapFrame) -> Option<u32> {
+    let (_, address) = family::describe_machine_check(frame);
+    let is_its_own = |address: &u32| operand(frame).is_some_and(|operand| operand.contains(address));
+    let address = address.filter(|address| frame.vector == MACHINE_CHECK && is_its_own(address));
+    uaccess::recover_bus_error(&Refused {
+        nip: frame.nip,
+        address,
+        window: frame.window,
+        store: Load::interrupted(frame).is_none(),
+    })
 }
 
 fn caught(frame: &TrapFrame, cause: Cause) {

@@ -8,7 +8,8 @@ use crate::policy::{ClearEngine, Counting, Engine, Policy};
 use core::hint::cold_path;
 
 /// Bytes that were **not** copied or cleared, as the assembly counts them. The bytes before are done, none behind is
-/// touched.
+/// touched; only where a bus error meets the second try at a step that was refused halfway, the step's first half is done
+/// although it does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "ignoring the residue claims bytes that were never moved"]
 pub struct Residue(u32);

@@ -202,6 +202,20 @@ pub fn recover(access: &Refused) -> Recovery {
     }
 }
 
+/// A bus error of the very access at `nip`: in user memory with the window open over it the copy ends as at any refused
+/// access; a probe of kernel memory that may not be there finds nothing. An error in the kernel's own memory is never
+/// hidden.
+pub fn recover_bus_error(access: &Refused) -> Option<u32> {
+    let address = access.address?;
+    if address >= TASK_SIZE {
+        extable::search(raw::nofault_table(), access.nip)
+    } else if arch::window::covers(access.window, address, access.store) {
+        extable::search(raw::exception_table(), access.nip)
+    } else {
+        None
+    }
+}
+
 /// An alignment exception: a cache-block clear on memory that is not cached, or not by write-back, goes on bytewise.
 pub fn recover_alignment(nip: u32) -> Option<u32> {
     let tables = [raw::exception_table(), raw::nofault_table()];

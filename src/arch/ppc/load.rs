@@ -1,8 +1,39 @@
-//! A load instruction that was interrupted: what it wanted, and doing it in its place.
+//! Accesses of instructions that were interrupted: what they wanted, and doing a load in its place.
 
 use super::frame::TrapFrame;
 use super::msr;
-use crate::arch::is_image_text;
+use crate::arch::{CACHE_LINE, is_image_text};
+use core::ops::Range;
+
+/// Addresses of what the instruction at the frame's pc accesses, for those that user-access assembly is made of: lbz, lwz,
+/// lhz, stb, stw, sth and dcbz, whose operand is its line.
+pub fn operand(frame: &TrapFrame) -> Option<Range<u32>> {
+    if let Some(load) = Load::interrupted(frame) {
+        return Some(load.address..load.address.wrapping_add(load.width));
+    }
+    let word = instruction(frame)?;
+    let gpr = |field: u32| frame.gpr[(word >> field & 31) as usize];
+    let base = if word >> 16 & 31 == 0 { 0 } else { gpr(16) };
+    let width = match (word >> 26, word >> 1 & 0x3ff) {
+        (31, 1014) => {
+            let line = base.wrapping_add(gpr(11)) & !(CACHE_LINE as u32 - 1);
+            return Some(line..line.wrapping_add(CACHE_LINE as u32));
+        }
+        (36 | 37, _) => 4,
+        (38 | 39, _) => 1,
+        (44 | 45, _) => 2,
+        _ => return None,
+    };
+    let address = base.wrapping_add(word as i16 as u32);
+    Some(address..address.wrapping_add(width))
+}
+
+/// The instruction of the kernel's text at the frame's pc.
+fn instruction(frame: &TrapFrame) -> Option<u32> {
+    // SAFETY: an instruction of the kernel's text, which is always mapped.
+    is_image_text(frame.nip)
+        .then(|| unsafe { core::ptr::without_provenance::<u32>(frame.nip as usize).read_volatile() })
+}
 
 /// A load of the kernel's code: the D-forms that user-access assembly uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +50,7 @@ impl Load {
     /// The load at the frame's pc, if that is one (Programming Environments Manual, chapter 8: lwz 32, lwzu 33, lbz 34,
     /// lbzu 35, lhz 40, lhzu 41).
     pub fn interrupted(frame: &TrapFrame) -> Option<Self> {
-        if !is_image_text(frame.nip) {
-            return None;
-        }
-        // SAFETY: an instruction of the kernel's text, which is always mapped.
-        let word = unsafe { core::ptr::without_provenance::<u32>(frame.nip as usize).read_volatile() };
+        let word = instruction(frame)?;
         let (width, has_update) = match word >> 26 {
             32 => (4, false),
             33 => (4, true),
