@@ -209,7 +209,11 @@ pub fn meet(frame: &mut TrapFrame, load: &Load) -> Meeting {
         return Meeting::Elsewhere;
     }
     // SAFETY: the bytes are the device's RAM; a trap handler runs with interrupts off.
-    let value = unsafe { load.perform_at(load.address - KERNEL_BASE) };
-    load.complete(frame, value);
-    Meeting::Done
+    match unsafe { load.perform_at(load.address - KERNEL_BASE) } {
+        Ok(value) => {
+            load.complete(frame, value);
+            Meeting::Done
+        }
+        Err(index) => Meeting::Lost(load.address + index),
+    }
 }

@@ -126,3 +126,22 @@ FUNC copy_mc_generic
 	bdnz	10b
 	b	.Lmc_done
 END copy_mc_generic
+
+# fn copy_mc_load_physical(address: r3) -> r3: the byte at a physical address of RAM, or -1 if it is lost. For handlers:
+# interrupts are off, and translation of data is off for the load. The trap that never traps and isync are on the 603
+# what EX_MC_LOAD says. Clobbers r4–r6, r12.
+FUNC copy_mc_load_physical
+	mfmsr	%r5
+	rlwinm	%r6, %r5, 0, 28, 26
+	mtmsr	%r6
+	isync
+	EX_MC 1f, lbz %r4, 0(%r3)
+	EX_MC 1f, twi 0, %r4, 0
+	EX_MC 1f, isync
+	mr	%r3, %r4
+	b	2f
+1:	li	%r3, -1
+2:	mtmsr	%r5
+	isync
+	blr
+END copy_mc_load_physical

@@ -1,7 +1,6 @@
 //! Accesses of instructions that were interrupted: what they wanted, and doing a load in its place.
 
 use super::frame::TrapFrame;
-use super::msr;
 use crate::arch::{CACHE_LINE, is_image_text};
 use core::ops::Range;
 
@@ -33,6 +32,11 @@ fn instruction(frame: &TrapFrame) -> Option<u32> {
     // SAFETY: an instruction of the kernel's text, which is always mapped.
     is_image_text(frame.nip)
         .then(|| unsafe { core::ptr::without_provenance::<u32>(frame.nip as usize).read_volatile() })
+}
+
+unsafe extern "C" {
+    /// See copy_mc.s.
+    fn copy_mc_load_physical(address: u32) -> i32;
 }
 
 /// A load of the kernel's code: the D-forms that user-access assembly uses.
@@ -70,30 +74,20 @@ impl Load {
         })
     }
 
-    /// Does the load at physical address `start` instead of where the pages lead.
+    /// Does the load at physical address `start` instead of where the pages lead; gives the value.
+    ///
+    /// # Errors
+    /// The index of the first byte whose load is a machine check.
     ///
     /// # Safety
     /// All bytes of the load are RAM there, and nobody holds an exclusive reference to them. Interrupts are off.
-    pub unsafe fn perform_at(&self, start: u32) -> u32 {
-        (0..self.width).fold(0, |value, offset| {
-            let byte: u32;
-            // SAFETY: the load is from RAM, as promised by the caller; while translation of data is off, nothing else of the
-            // program touches memory.
-            unsafe {
-                core::arch::asm!(
-                    "mtmsr {off}",
-                    "isync",
-                    "lbz {byte}, 0({address})",
-                    "mtmsr {on}",
-                    "isync",
-                    off = in(reg) msr::KERNEL & !msr::DR,
-                    on = in(reg) msr::KERNEL,
-                    address = in(reg_nonzero) start + offset,
-                    byte = out(reg) byte,
-                    options(nostack, readonly),
-                );
+    pub unsafe fn perform_at(&self, start: u32) -> Result<u32, u32> {
+        (0..self.width).try_fold(0, |value, index| {
+            // SAFETY: the load is from RAM, as promised by the caller.
+            match u32::try_from(unsafe { copy_mc_load_physical(start + index) }) {
+                Ok(byte) => Ok(value << 8 | byte),
+                Err(_) => Err(index),
             }
-            value << 8 | byte
         })
     }
 
