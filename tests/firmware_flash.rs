@@ -1,20 +1,17 @@
 //! The firmware from the reset vector of the simulated MCR3000, without a boot loader.
 
-#[path = "sim/tests/boards/harness.rs"]
-#[allow(dead_code, reason = "the tests of the boards use all of it")]
-mod harness;
+#[path = "common/simulated.rs"]
+mod simulated;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use harness::{Board8xx, board, options};
 use mpc8xx_sim::bus::{Bus, Width};
-use mpc8xx_sim::load::fdt::Tree;
-use mpc8xx_sim::load::{self, HandOver};
-use zeronull_image::board::Board;
-use zeronull_image::image::{self, Image, ImageOptions};
+use simulated::harness::{Board8xx, board, options};
+use simulated::{device_tree, image, read, started};
+use zeronull_image::image::Image;
 use zeronull_image::session::{Session, Transcript};
 use zeronull_image::start::Initrd;
 use zeronull_image::testing::empty_directory;
@@ -25,14 +22,6 @@ const DD: &str = "time dd if=/dev/zero of=/dev/null count=10k; poweroff";
 /// Where the pieces lie in the flash.
 const COMMAND_LINE: usize = 0x4000;
 const FIRMWARE: usize = 0x8000;
-
-fn image() -> Image {
-    image::build(&ImageOptions::new(Board::Mcr3000)).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn read(path: &Path) -> Vec<u8> {
-    fs::read(path).unwrap_or_else(|cause| panic!("cannot read {}: {cause}", path.display()))
-}
 
 fn flash_file(image: &Image) -> PathBuf {
     image.flash().expect("the board has a reset image")
@@ -61,7 +50,7 @@ fn file_with(test: &str, content: &[u8]) -> PathBuf {
 #[test]
 fn reset_image_gives_the_console_of_the_boot_loaders_start() {
     let image = image();
-    let flash = flash_file(&image);
+    let flash = flash_file(image);
     let content = read(&flash);
     let from_reset = simulate(&["--flash", text(&flash), "--", DD]);
     let from_loader = simulate(&[text(&image.uimage()), "--", DD]);
@@ -90,7 +79,7 @@ fn size_of_ram_is_found_without_anybody_telling_it() {
             "--memory",
             mebibytes,
             "--flash",
-            text(&flash_file(&image)),
+            text(&flash_file(image)),
             "--",
             commands,
         ]);
@@ -104,7 +93,7 @@ fn size_of_ram_is_found_without_anybody_telling_it() {
 #[test]
 fn command_line_in_flash_is_taken_and_an_erased_one_is_none() {
     let image = image();
-    let mut content = read(&flash_file(&image));
+    let mut content = read(&flash_file(image));
     let line = b"run=\"help; poweroff 5\"";
     content[COMMAND_LINE..][..line.len()].copy_from_slice(line);
     // Behind the text lies erased flash, as after writing the sector anew.
@@ -125,7 +114,7 @@ fn longest_command_line_arrives_whole() {
     let reset = [0x4800_0000_u32.to_be_bytes()].concat();
     let line = format!("{} run=poweroff", "x".repeat(2047 - " run=poweroff".len()));
     let packed = flash::pack(&reset, &[], &[], &line).expect("it fits");
-    let mut content = read(&flash_file(&image));
+    let mut content = read(&flash_file(image));
     content[COMMAND_LINE..FIRMWARE].copy_from_slice(&packed[COMMAND_LINE..FIRMWARE]);
     let transcript = simulate(&["--flash", text(&file_with("longest_line", &content))]);
     assert!(
@@ -139,7 +128,7 @@ fn longest_command_line_arrives_whole() {
 #[test]
 fn damaged_archive_is_named_and_ignored() {
     let image = image();
-    let mut content = read(&flash_file(&image));
+    let mut content = read(&flash_file(image));
     let last = content.len() - 1;
     content[last] ^= 1;
     let transcript = simulate(&["--flash", text(&file_with("damaged", &content)), "--", "dd"]);
@@ -166,15 +155,8 @@ fn at_reset(content: Vec<u8>) -> Board8xx {
 #[test]
 fn registers_are_as_the_boards_own_boot_loader_sets_them() {
     let image = image();
-    let mut from_reset = at_reset(read(&flash_file(&image)));
-    let (options, terminal) = options();
-    let uimage = load::Image::parse(&read(&image.uimage()), 0).expect("a uImage");
-    let hand_over = HandOver::DeviceTree {
-        tree: Tree::default(),
-        bootargs: None,
-        initrd: None,
-    };
-    let mut from_loader = Board8xx::started(board("mcr3000"), options, terminal, &uimage, hand_over);
+    let mut from_reset = at_reset(read(&flash_file(image)));
+    let mut from_loader = started(device_tree("", None));
     for board in [&mut from_reset, &mut from_loader] {
         board.expect("zeronull> ", 2);
     }

@@ -1,26 +1,18 @@
 //! What a boot loader may hand over, well or badly, and the state in which it may leave the core: on the simulated board,
 //! which can be put into any state.
 
-#[path = "sim/tests/boards/harness.rs"]
-#[allow(dead_code, reason = "the tests of the boards use all of it")]
-mod harness;
+#[path = "common/simulated.rs"]
+mod simulated;
 
-use std::fs;
-use std::sync::OnceLock;
-
-use harness::{Board8xx, board, options};
 use mpc8xx_sim::board::Options;
 use mpc8xx_sim::bus::{Bus, Width};
 use mpc8xx_sim::cpu::{Halt, Stop};
+use mpc8xx_sim::load::HandOver;
 use mpc8xx_sim::load::board_info::{BoardInfo, Layout};
-use mpc8xx_sim::load::fdt::{Node, Tree};
-use mpc8xx_sim::load::{self, HandOver};
-use zeronull_image::board::Board;
-use zeronull_image::image::{self, Image, ImageOptions};
-use zeronull_image::testing::{empty_directory, output, program};
+use mpc8xx_sim::load::fdt::Node;
+use simulated::harness::{Board8xx, board, options};
+use simulated::{CORE_HZ, IMMR, PROMPT, archive, code, device_tree, started, tree, uimage};
 
-const IMMR: u32 = 0xFF00_0000;
-const CORE_HZ: u32 = 132_000_000;
 /// Where the image is loaded and entered, and where a test's own code and data lie above it.
 const IMAGE: u32 = 0x10_0000;
 const TRAMPOLINE: u32 = 0x70_0000;
@@ -28,45 +20,8 @@ const SCRATCH: u32 = 0x60_0000;
 /// Start and length of a part of the image that lies in no other way than as the tests leave it.
 const CODE: std::ops::Range<u32> = IMAGE + 0x800..IMAGE + 0x1000;
 
-const PROMPT: &str = "zeronull> ";
 const DD: &str = "dd if=/dev/zero of=/dev/null count=100";
 const DD_OUTPUT: &str = "51200 bytes (50.0KB) copied, ";
-
-fn image() -> &'static Image {
-    static IMAGE: OnceLock<Image> = OnceLock::new();
-    IMAGE.get_or_init(|| image::build(&ImageOptions::new(Board::Mcr3000)).unwrap_or_else(|error| panic!("{error}")))
-}
-
-fn uimage() -> &'static load::Image {
-    static IMAGE: OnceLock<load::Image> = OnceLock::new();
-    IMAGE.get_or_init(|| {
-        let bytes = fs::read(image().uimage()).expect("the image is there");
-        load::Image::parse(&bytes, 0).expect("the image is a uImage")
-    })
-}
-
-fn archive() -> Option<Vec<u8>> {
-    Some(fs::read(image().initrd()).expect("the archive is there"))
-}
-
-/// A tree with the core clock, to which the loader adds the rest.
-fn tree() -> Tree {
-    let mut tree = Tree::default();
-    let root = &mut tree.root;
-    root.set("#address-cells", vec![0, 0, 0, 1]);
-    root.set("#size-cells", vec![0, 0, 0, 1]);
-    let cpu = root.child_or_new("cpus").child_or_new("PowerPC,866@0");
-    cpu.set("clock-frequency", CORE_HZ.to_be_bytes().to_vec());
-    tree
-}
-
-fn device_tree(bootargs: &str, initrd: Option<Vec<u8>>) -> HandOver {
-    HandOver::DeviceTree {
-        tree: tree(),
-        bootargs: Some(bootargs.into()),
-        initrd,
-    }
-}
 
 fn board_info(layout: Layout) -> HandOver {
     HandOver::BoardInfo {
@@ -74,11 +29,6 @@ fn board_info(layout: Layout) -> HandOver {
         bootargs: "odd=1".into(),
         initrd: archive(),
     }
-}
-
-fn started(hand_over: HandOver) -> Board8xx {
-    let (options, terminal) = options();
-    Board8xx::started(board("mcr3000"), options, terminal, uimage(), hand_over)
 }
 
 fn place(board: &mut Board8xx, address: u32, bytes: &[u8]) {
@@ -91,24 +41,6 @@ fn bytes(board: &Board8xx, address: u32, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     board.machine.peek(address, &mut bytes).expect("there is memory");
     bytes
-}
-
-/// The words of a program, assembled to run at [`TRAMPOLINE`].
-fn assemble(name: &str, source: &str) -> Vec<u8> {
-    let directory = empty_directory(&format!("hand_over-{name}"));
-    let path = |file: &str| directory.join(file);
-    fs::write(path("code.s"), source).expect("the source can be written");
-    output(
-        program("powerpc-linux-gnu-as")
-            .args(["-m860", "-mregnames", "-o"])
-            .args([path("code.o"), path("code.s")]),
-    );
-    output(
-        program("powerpc-linux-gnu-objcopy")
-            .args(["-O", "binary", "-j", ".text"])
-            .args([path("code.o"), path("code.bin")]),
-    );
-    fs::read(path("code.bin")).expect("the code can be read")
 }
 
 /// A state of the core at the entry of the image: code that brings it about with r10 and above, and the MSR.
@@ -238,15 +170,14 @@ const STATES: [State; 11] = [
 
 /// Lets the core run into the state and from there into the image, with the registers as they are.
 fn enter_in(board: &mut Board8xx, state: &State) {
-    let State { name, code, msr } = state;
+    let State { name, code: setup, msr } = state;
     let source = format!(
-        "{code}
+        "{setup}
         lis 10, {IMAGE:#x} >> 16; mtsrr0 10
         lis 11, {msr} >> 16; ori 11, 11, {msr} & 0xffff; mtsrr1 11
         rfi\n"
     );
-    let code = assemble(&name.replace([' ', ','], "-"), &source);
-    place(board, TRAMPOLINE, &code);
+    place(board, TRAMPOLINE, &code(&name.replace([' ', ','], "-"), &source));
     if source.contains(DIRTY) {
         let inverted: Vec<u8> = bytes(board, CODE.start, CODE.len()).iter().map(|byte| !byte).collect();
         place(board, CODE.start, &inverted);

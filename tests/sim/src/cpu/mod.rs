@@ -60,6 +60,8 @@ pub struct Quirks {
     /// `dcbz` of cache-inhibited or write-through memory, or with the data cache off, raises an alignment exception;
     /// otherwise it zeroes memory. No manual that could be read says which \[A\].
     pub dcbz_needs_copy_back: bool,
+    /// Erratum CPU15 is there: where it could execute a wrong instruction the run ends, because nothing says which.
+    pub cpu15: bool,
     /// Two TLB entries that match the same access end the run; otherwise the lower index is used.
     pub stop_on_duplicate_entries: bool,
     /// A hard reset ends the run; otherwise the core starts again at its reset vector.
@@ -71,6 +73,7 @@ impl Default for Quirks {
         Quirks {
             cache_instructions_keep_dar: true,
             dcbz_needs_copy_back: true,
+            cpu15: true,
             stop_on_duplicate_entries: true,
             stop_on_reset: false,
         }

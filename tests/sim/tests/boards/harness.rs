@@ -75,7 +75,8 @@ impl Board8xx {
         Self::over(machine, terminal)
     }
 
-    fn collect(&mut self) {
+    /// Takes over what the console has said since.
+    pub fn collect(&mut self) {
         let text = self.terminal.take_text();
         self.output.push_str(&text);
     }
@@ -105,6 +106,11 @@ impl Board8xx {
                 self.output
             );
         }
+    }
+
+    /// Later expectations are about what is still to come.
+    pub fn consume(&mut self) {
+        self.matched = self.output.len();
     }
 
     /// Types `text` at the terminal.

@@ -367,3 +367,40 @@ fn parts_with_small_tlbs_wrap_at_eight() {
     set(&mut machine, spr::MI_RPN, KERNEL);
     assert_eq!(get(&mut machine, spr::MI_CTR), 7 << 8);
 }
+
+/// Erratum CPU15: from the last word of a page into the last line of the next while both are in the TLB.
+#[test]
+fn branch_that_erratum_cpu15_spoils_ends_the_run_if_the_part_has_it() {
+    let landed = halted_at(0x1_1FF0);
+    let is_spoiled = |stop: &Stop| matches!(stop, Stop::Impossible { pc: 0x1_0FFC, text } if text.contains("CPU15"));
+    // Branch, its target, whether the part has the erratum, whether the next page is in the TLB.
+    let outcome = |branch: u32, target: u32, cpu15: bool, resident: bool| {
+        let mut machine = machine();
+        machine.cpu.quirks.cpu15 = cpu15;
+        set(&mut machine, spr::MI_AP, 0x5555_5555);
+        load_instruction(&mut machine, 3, 0x1_0000, SMALL, 0x1_0000 | KERNEL);
+        if resident {
+            load_instruction(&mut machine, 4, 0x1_1000, SMALL, 0x1_1000 | KERNEL);
+        }
+        put(&mut machine, 0x1_0FFC, &[branch]);
+        put(&mut machine, target, &[b(0)]);
+        put(&mut machine, 0x1100, &[b(0)]);
+        machine.cpu.lr = target;
+        machine.cpu.ctr = target;
+        machine.cpu.write_msr(msr::ME | msr::RI | msr::IR);
+        machine.cpu.pc = 0x1_0FFC;
+        machine.run(Budget::instructions(10))
+    };
+    let always = bc(20, 0, 0xFF4);
+    for branch in [always, BLR, bctrl()] {
+        assert!(is_spoiled(&outcome(branch, 0x1_1FF0, true, true)), "{branch:#x}");
+        assert_eq!(outcome(branch, 0x1_1FF0, false, true), landed, "{branch:#x}");
+        assert_eq!(outcome(branch, 0x1_1FF0, true, false), halted_at(0x1100), "{branch:#x}");
+    }
+    assert_eq!(outcome(b(0xFF4), 0x1_1FF0, true, true), landed, "not conditional");
+    assert_eq!(
+        outcome(bc(20, 0, 0xFE4), 0x1_1FE0, true, true),
+        halted_at(0x1_1FE0),
+        "another line"
+    );
+}

@@ -58,18 +58,18 @@ pub(super) fn exec<B: Bus, O: Observer, const TIMED: bool>(
             cpu.logical(d, rotated & d.imm | cpu.get(d.a) & !d.imm);
         }
 
-        Op::Bc => cpu.branch_conditional(d, cpu.pc.wrapping_add(d.imm), false),
-        Op::Bcl => cpu.branch_conditional(d, cpu.pc.wrapping_add(d.imm), true),
-        Op::Bca => cpu.branch_conditional(d, d.imm, false),
-        Op::Bcla => cpu.branch_conditional(d, d.imm, true),
+        Op::Bc => cpu.branch_conditional(d, cpu.pc.wrapping_add(d.imm), false)?,
+        Op::Bcl => cpu.branch_conditional(d, cpu.pc.wrapping_add(d.imm), true)?,
+        Op::Bca => cpu.branch_conditional(d, d.imm, false)?,
+        Op::Bcla => cpu.branch_conditional(d, d.imm, true)?,
         Op::B => cpu.branch(cpu.pc.wrapping_add(d.imm), false, || env.bus.next_event() == u64::MAX)?,
         Op::Bl => cpu.branch(cpu.pc.wrapping_add(d.imm), true, || false)?,
         Op::Ba => cpu.branch(d.imm, false, || env.bus.next_event() == u64::MAX)?,
         Op::Bla => cpu.branch(d.imm, true, || false)?,
-        Op::Bclr => cpu.branch_conditional(d, cpu.lr & !3, false),
-        Op::Bclrl => cpu.branch_conditional(d, cpu.lr & !3, true),
-        Op::Bcctr => cpu.branch_to_count(d, false),
-        Op::Bcctrl => cpu.branch_to_count(d, true),
+        Op::Bclr => cpu.branch_conditional(d, cpu.lr & !3, false)?,
+        Op::Bclrl => cpu.branch_conditional(d, cpu.lr & !3, true)?,
+        Op::Bcctr => cpu.branch_to_count(d, false)?,
+        Op::Bcctrl => cpu.branch_to_count(d, true)?,
 
         Op::Add => cpu.add(d, cpu.get(d.a), cpu.get(d.b), 0),
         Op::Subf => cpu.add(d, !cpu.get(d.a), cpu.get(d.b), 1),
