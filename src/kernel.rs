@@ -143,10 +143,9 @@ fn banner(cpu: &str, handover: &board::Handover) {
         TASK_SIZE
     );
     println!("stack protector {}, layout {}", stack_protector::VARIANT, LAYOUT);
-    if handover.timebase_hz == 0 {
-        println!("no timebase: times are 0");
-    } else {
-        println!("core {} Hz, time base {} Hz", handover.core_hz, handover.timebase_hz);
+    match clock::timebase_hz() {
+        0 => println!("no timebase: times are 0"),
+        hz => println!("core {} Hz, time base {hz} Hz", handover.core_hz),
     }
 }
 

@@ -1,9 +1,12 @@
 //! What a boot loader may hand over, well or badly, and the state in which it may leave the core: on the simulated board,
 //! which can be put into any state.
 
+#[path = "common/assembled.rs"]
+mod assembled;
 #[path = "common/simulated.rs"]
 mod simulated;
 
+use assembled::code;
 use mpc8xx_sim::board::Options;
 use mpc8xx_sim::bus::{Bus, Width};
 use mpc8xx_sim::cpu::{Halt, Stop};
@@ -11,7 +14,7 @@ use mpc8xx_sim::load::HandOver;
 use mpc8xx_sim::load::board_info::{BoardInfo, Layout};
 use mpc8xx_sim::load::fdt::Node;
 use simulated::harness::{Board8xx, board, options};
-use simulated::{CORE_HZ, IMMR, PROMPT, archive, code, device_tree, started, tree, uimage};
+use simulated::{CORE_HZ, IMMR, PROMPT, archive, device_tree, started, tree, uimage};
 
 /// Where the image is loaded and entered, and where a test's own code and data lie above it.
 const IMAGE: u32 = 0x10_0000;

@@ -50,6 +50,7 @@ fn counts_of_a_command_are_one_object_an_event() {
         let names: Vec<&str> = events.iter().map(|event| event.field("event").text()).collect();
         let expected = [
             "timebase-ticks",
+            "core-cycles",
             "user-ticks",
             "system-ticks",
             "system-calls",

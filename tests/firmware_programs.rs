@@ -451,10 +451,6 @@ fn moves_takes_every_way_between_devices_and_files() {
 #[test]
 fn dd_cases_that_need_more_than_the_firmware_has() {
     skipped(
-        "U-173, a frozen time base",
-        "QEMU's time base cannot be stopped; that needs the simulated board",
-    );
-    skipped(
         "U-185",
         "no device of the firmware fails in the middle; the unit tests of dd have a source that does",
     );

@@ -93,9 +93,14 @@ mod running {
 
     static CORE_HZ: AtomicU32 = AtomicU32::new(0);
 
-    /// Tells the clock its rate and that of the core, and starts the tick.
+    /// Readings within which a time base that runs must show a difference: its ticks are some tens of core clocks long.
+    const READINGS: u32 = 100_000;
+
+    /// Tells the clock its rate and that of the core, and starts the tick. A time base that stands still has no rate.
     pub fn init(clocks: Clocks) {
-        TIMEBASE_HZ.store(clocks.timebase_hz, Ordering::Relaxed);
+        let start = spr::mftb_lower();
+        let runs = (0..READINGS).any(|_| spr::mftb_lower() != start);
+        TIMEBASE_HZ.store(if runs { clocks.timebase_hz } else { 0 }, Ordering::Relaxed);
         CORE_HZ.store(clocks.core_hz, Ordering::Relaxed);
         PERIOD.store(period(), Ordering::Relaxed);
         spr::set_decrementer(period());

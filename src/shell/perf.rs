@@ -6,6 +6,7 @@ use crate::addr::TASK_SIZE;
 use crate::arch::single::Single;
 use crate::kernel::Location;
 use crate::measure::clock::{self, to_time};
+use crate::measure::series::Clocks;
 use crate::perf::{self, Profile};
 use crate::task::elf::Program;
 use crate::{println, symbols::Symbols};
@@ -189,13 +190,18 @@ fn annotate(symbol: &str) -> i32 {
 
 fn stat(command: &[&str], json: bool) -> i32 {
     let (status, counts) = perf::stat(|| run(command));
-    let hz = clock::timebase_hz();
+    let Clocks {
+        core_hz,
+        timebase_hz: hz,
+    } = clock::clocks();
     let times = counts.times;
     let ticks = times.user + times.system;
     let time = to_time(ticks, hz);
     let misses = counts.tlb_misses;
+    let cycles = (u128::from(ticks) * u128::from(core_hz)).checked_div(hz.into());
     let rows = [
         ("timebase-ticks", Some(ticks)),
+        ("core-cycles", cycles.map(|cycles| cycles as u64)),
         ("user-ticks", Some(times.user)),
         ("system-ticks", Some(times.system)),
         ("system-calls", Some(times.calls)),
@@ -215,7 +221,7 @@ fn stat(command: &[&str], json: bool) -> i32 {
     }
     if !json {
         println!(
-            "{:>9}.{:06}  seconds, time base {hz} Hz",
+            "{:>9}.{:06}  seconds, time base {hz} Hz, core {core_hz} Hz",
             time.seconds,
             time.nanoseconds / 1000
         );

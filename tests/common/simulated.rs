@@ -7,7 +7,7 @@
 pub mod harness;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use harness::{Board8xx, board, options};
@@ -15,7 +15,6 @@ use mpc8xx_sim::load::fdt::Tree;
 use mpc8xx_sim::load::{self, HandOver};
 use zeronull_image::board::Board;
 use zeronull_image::image::{self, Image, ImageOptions};
-use zeronull_image::testing::{empty_directory, output, program};
 
 /// Where the boards' loaders put the internal memory map.
 pub const IMMR: u32 = 0xFF00_0000;
@@ -70,40 +69,4 @@ pub fn device_tree(bootargs: &str, initrd: Option<Vec<u8>>) -> HandOver {
 pub fn started(hand_over: HandOver) -> Board8xx {
     let (options, terminal) = options();
     Board8xx::started(board("mcr3000"), options, terminal, uimage(), hand_over)
-}
-
-/// Assembles `source` in a directory of its own; gives the object file.
-fn object(directory: &Path, source: &str) -> PathBuf {
-    let path = |file: &str| directory.join(file);
-    fs::write(path("code.s"), source).expect("the source can be written");
-    output(
-        program("powerpc-linux-gnu-as")
-            .args(["-m860", "-mregnames", "-o"])
-            .args([path("code.o"), path("code.s")]),
-    );
-    path("code.o")
-}
-
-/// The words of position-independent code.
-pub fn code(name: &str, source: &str) -> Vec<u8> {
-    let directory = empty_directory(&format!("simulated-{name}"));
-    let words = directory.join("code.bin");
-    output(
-        program("powerpc-linux-gnu-objcopy")
-            .args(["-O", "binary", "-j", ".text"])
-            .args([&object(&directory, source), &words]),
-    );
-    read(&words)
-}
-
-/// An executable of a user program whose `_start` stands at 0x1000_0000, data behind it.
-pub fn executable(name: &str, source: &str) -> Vec<u8> {
-    let directory = empty_directory(&format!("simulated-{name}"));
-    let elf = directory.join("program");
-    output(
-        program("powerpc-linux-gnu-ld")
-            .args(["-z", "max-page-size=0x4000", "-Ttext=0x10000000", "-o"])
-            .args([&elf, &object(&directory, source)]),
-    );
-    read(&elf)
 }

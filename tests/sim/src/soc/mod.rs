@@ -251,6 +251,13 @@ impl Soc {
         self.reschedule(now);
     }
 
+    /// From core clock `now` on time base and decrementer stand still, whatever TBSCR says: a fault.
+    pub fn break_time_base(&mut self, now: u64) {
+        self.advance(now);
+        self.timers.break_time_base(&self.clocks);
+        self.reschedule(now);
+    }
+
     /// Arms a fault at core clock `now`.
     pub fn inject(&mut self, fault: Fault, now: u64) {
         match fault {

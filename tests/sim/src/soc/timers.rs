@@ -138,6 +138,8 @@ pub struct Timers {
     locked: u16,
     tbscr: u16,
     tbreff: [u32; 2],
+    /// TMBCLK never comes.
+    broken: bool,
     tmbclk: TickClock,
     time_base: u64,
     decrementer: u32,
@@ -160,6 +162,7 @@ impl Timers {
             locked: 0,
             tbscr: 0,
             tbreff: [0; 2],
+            broken: false,
             tmbclk: TickClock::stopped(),
             time_base: 0,
             decrementer: 0,
@@ -182,6 +185,12 @@ impl Timers {
         self.decrementer = decrementer;
     }
 
+    /// From now on time base and decrementer stand still, whatever TBSCR says: a fault. The caller has advanced to now.
+    pub fn break_time_base(&mut self, clocks: &Clocks) {
+        self.broken = true;
+        self.update_rates(clocks);
+    }
+
     /// Hard reset. TB and DEC keep their values and stop; RTC goes on. \[V\] 823UM 12.6.1, \[R\]
     pub fn reset(&mut self, clocks: &Clocks, now: u64) {
         self.advance(now);
@@ -196,7 +205,8 @@ impl Timers {
     /// The clock registers have changed; the caller has advanced to now with the old rates.
     pub fn update_rates(&mut self, clocks: &Clocks) {
         let (numerator, denominator) = clocks.timebase_ratio();
-        let numerator = if self.tbscr & TBSCR_TBE != 0 { numerator } else { 0 };
+        let runs = self.tbscr & TBSCR_TBE != 0 && !self.broken;
+        let numerator = if runs { numerator } else { 0 };
         self.tmbclk.set_rate(numerator, denominator);
         let runs = (self.rtcsc & RTCSC_RTE) | (self.piscr & PISCR_PTE) != 0;
         self.pitrtclk
