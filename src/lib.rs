@@ -48,6 +48,8 @@ pub mod fs;
 pub mod initrd;
 #[cfg(any(all(target_os = "none", feature = "firmware"), test))]
 pub mod iter;
+#[cfg(any(all(target_os = "none", feature = "firmware"), test))]
+pub mod json;
 #[cfg(all(target_os = "none", feature = "firmware"))]
 pub mod kernel;
 #[cfg(all(target_os = "none", feature = "firmware"))]

@@ -249,7 +249,7 @@ fn selftest_refuses_a_suite_that_does_not_exist() {
         let message =
             "selftest: suite none does not exist: accepted are acc, cpy, dcb, str, exc, grid, mc, protection\n";
         firmware.expect("selftest none", 2, message);
-        firmware.expect("selftest acc twice", 2, "usage: selftest [SUITE]\n");
+        firmware.expect("selftest acc twice", 2, "usage: selftest [SUITE] [--json]\n");
     });
 }
 

@@ -4,6 +4,8 @@ mod common;
 
 use common::firmware::{Firmware, on_every_machine};
 use common::json::Json;
+use zeronull_image::start::Start;
+use zeronull_image::testing::machines_with_exact_clocks;
 
 /// Runs a command whose whole output must be objects, one a line; gives them.
 #[track_caller]
@@ -122,4 +124,55 @@ fn iops_prints_one_object_with_the_names_of_fio() {
             last = value;
         }
     });
+}
+
+#[test]
+fn selftest_prints_one_object_a_test_and_one_for_all() {
+    on_every_machine(|firmware| {
+        // Messages of the kernel about what the tests provoke come between; in this suite there are none.
+        let mut tests = objects(firmware, "selftest acc --json");
+        let summary = tests.pop().expect("a summary");
+        assert_eq!(summary.names(), ["preset", "pass", "fail", "skip", "total"]);
+        assert_eq!(summary.field("preset").text(), "fast");
+        let count = |result: &str| {
+            let has_it = |test: &&Json| test.field("result").text() == result;
+            tests.iter().filter(has_it).count() as u64
+        };
+        for result in ["pass", "fail", "skip"] {
+            assert_eq!(summary.field(result).count(), count(result), "{tests:#?}");
+        }
+        assert_eq!(summary.field("total").count(), tests.len() as u64);
+        assert!(count("pass") > 0 && count("fail") == 0, "{tests:#?}");
+        for test in &tests {
+            assert_eq!(test.names(), ["suite", "test", "result", "text"]);
+            assert_eq!(test.field("suite").text(), "acc");
+        }
+    });
+}
+
+#[test]
+fn series_prints_one_object_a_preset() {
+    for machine in machines_with_exact_clocks() {
+        let mut firmware = Firmware::boot(machine.as_ref(), &Start::default());
+        let rows = objects(
+            &mut firmware,
+            "series --json --count 1000 --rounds 1 5.9-rc2 patch-1 fast",
+        );
+        let presets: Vec<&str> = rows.iter().map(|row| row.field("preset").text()).collect();
+        assert_eq!(presets, ["5.9-rc2", "patch-1", "fast"]);
+        for row in &rows {
+            let names = [
+                "preset",
+                "mb_s",
+                "cycles",
+                "instructions",
+                "spread_percent",
+                "change_percent",
+                "layers",
+            ];
+            assert_eq!(row.names(), names);
+            let hertz = row.field("mb_s").number() * 1_048_576.0 / 512.0 * row.field("cycles").number();
+            assert!((1e8..1e9).contains(&hertz), "{row:?}");
+        }
+    }
 }

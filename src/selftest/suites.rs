@@ -1,6 +1,7 @@
 //! The `selftest` command: all suites, in KTAP.
 
 use super::{Test, UACCESS, mc};
+use crate::json::Quoted;
 use crate::lkdtm::{self, Provocation};
 use crate::uaccess::operations::Operations;
 use crate::{println, syscall};
@@ -54,7 +55,7 @@ fn items() -> impl Iterator<Item = Item> {
 
 /// Runs the tests of a suite, or all, under the preset in force; returns 0 if all passed, 1 if one failed, 2 for a suite
 /// that does not exist.
-pub fn run(suite: Option<&str>) -> i32 {
+pub fn run(suite: Option<&str>, json: bool) -> i32 {
     let chosen = || items().filter(|item| suite.is_none_or(|suite| suite == item.suite()));
     let count = chosen().count();
     if let Some(name) = suite.filter(|_| count == 0) {
@@ -67,25 +68,40 @@ pub fn run(suite: Option<&str>) -> i32 {
         return 2;
     }
     let operations = syscall::chosen().machinery.user_access;
-    println!("KTAP version 1");
-    println!("1..{count}");
+    if !json {
+        println!("KTAP version 1");
+        println!("1..{count}");
+    }
     let (mut failed, mut skipped) = (0, 0);
     for (number, item) in (1..).zip(chosen()) {
-        let title = alloc::format!("{number} - {}: {}", item.suite(), item.name());
-        if let Some(reason) = item.excuse(operations) {
-            skipped += 1;
-            println!("ok {title} # SKIP {reason}");
-            continue;
-        }
-        match item.run(operations) {
-            Ok(text) => println!("ok {title} # {text}"),
-            Err(text) => {
-                failed += 1;
-                println!("not ok {title} # {text}");
-            }
+        let (result, mark, text) = match item.excuse(operations) {
+            Some(reason) => ("skip", "ok", alloc::format!("SKIP {reason}")),
+            None => match item.run(operations) {
+                Ok(text) => ("pass", "ok", text),
+                Err(text) => ("fail", "not ok", text),
+            },
+        };
+        failed += u32::from(result == "fail");
+        skipped += u32::from(result == "skip");
+        let (suite, name) = (item.suite(), item.name());
+        if json {
+            println!(
+                "{{\"suite\":\"{suite}\",\"test\":{},\"result\":\"{result}\",\"text\":{}}}",
+                Quoted(name),
+                Quoted(&text)
+            );
+        } else {
+            println!("{mark} {number} - {suite}: {name} # {text}");
         }
     }
-    let passed = count - failed - skipped;
-    println!("# pass:{passed} fail:{failed} skip:{skipped} total:{count}");
+    let passed = count as u32 - failed - skipped;
+    if json {
+        let preset = syscall::chosen().name;
+        println!(
+            "{{\"preset\":\"{preset}\",\"pass\":{passed},\"fail\":{failed},\"skip\":{skipped},\"total\":{count}}}"
+        );
+    } else {
+        println!("# pass:{passed} fail:{failed} skip:{skipped} total:{count}");
+    }
     i32::from(failed > 0)
 }

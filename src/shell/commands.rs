@@ -43,7 +43,7 @@ static COMMANDS: &[Command] = &[
     },
     Command {
         name: "selftest",
-        usage: "[SUITE]",
+        usage: "[SUITE] [--json]",
         help: "check the user-access core, print KTAP",
         run: selftest,
     },
@@ -282,9 +282,13 @@ fn accounting_command(words: &[&str]) -> i32 {
 }
 
 fn selftest(words: &[&str]) -> i32 {
+    let (json, words) = match words {
+        ["--json", rest @ ..] | [rest @ .., "--json"] => (true, rest),
+        _ => (is_json(), words),
+    };
     match words {
-        [] => selftest::run(None),
-        [suite] => selftest::run(Some(suite)),
+        [] => selftest::run(None, json),
+        [suite] => selftest::run(Some(suite), json),
         _ => usage("selftest"),
     }
 }

@@ -4,6 +4,7 @@
 use super::commands::{is_json, run};
 use crate::addr::TASK_SIZE;
 use crate::arch::single::Single;
+use crate::json::Quoted;
 use crate::kernel::Location;
 use crate::measure::clock::{self, to_time};
 use crate::measure::series::Clocks;
@@ -146,8 +147,11 @@ fn report(json: bool) -> i32 {
         let (object, mark) = if row.is_user { (name, '.') } else { ("[kernel]", 'k') };
         if json {
             println!(
-                "{{\"percent\":{percent}.{hundredths:02},\"samples\":{},\"comm\":\"{name}\",\"dso\":\"{object}\",\"symbol\":\"{}\"}}",
-                row.samples, row.symbol
+                "{{\"percent\":{percent}.{hundredths:02},\"samples\":{},\"comm\":{},\"dso\":{},\"symbol\":{}}}",
+                row.samples,
+                Quoted(name),
+                Quoted(object),
+                Quoted(&row.symbol)
             );
         } else {
             println!(
