@@ -33,6 +33,20 @@ impl<'a> Symbols<'a> {
         ((pair >> 32) as u32, pair as u32)
     }
 
+    /// Bytes from the symbol of this name to the next one.
+    pub fn size(&self, name: &str) -> Option<u32> {
+        let starts = |index: usize| (index < self.pairs.len()).then(|| self.pair(index).0);
+        let index = (0..self.pairs.len()).find(|index| {
+            let at = self.pair(*index).1 as usize;
+            let rest = self
+                .names
+                .get(at..)
+                .and_then(|names| names.strip_prefix(name.as_bytes()));
+            rest.is_some_and(|rest| rest.first() == Some(&0))
+        })?;
+        Some(starts(index + 1)? - starts(index)?)
+    }
+
     /// The symbol at or below `address`, with the distance in bytes.
     pub fn find(&self, address: u32) -> Option<(&'a str, u32)> {
         let index = self

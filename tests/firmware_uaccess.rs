@@ -5,9 +5,11 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::firmware::Firmware;
+use common::json::Json;
 use zeronull_image::board::Board;
 use zeronull_image::machine::{Machine, Qemu, Simulator};
 use zeronull_image::start::Start;
+use zeronull_image::testing::machines;
 
 /// The suites, with how many of their tests need an address limit and how many a window.
 const SUITES: [(&str, usize, usize); 6] = [
@@ -88,6 +90,56 @@ fn suites_pass_under_every_preset_and_skip_only_what_it_has_no_subject_for() {
             println!("{}: {preset}: {done:?} combinations, no mismatch", firmware.machine);
             let copies = line * line * (4 * line + 1);
             assert_eq!(done, [copies, copies, 3 * line * (4 * line + 1)]);
+        }
+    }
+}
+
+/// The cycles of a row of `bench uaccess` for so many bytes at an offset, in tenths.
+fn tenths(rows: &[Json], routine: &str, bytes: u32, offset: u32) -> u32 {
+    let is_it = |row: &&Json| {
+        *row.field("routine") == Json::String(routine.into())
+            && *row.field("bytes") == Json::Number(bytes.to_string())
+            && *row.field("offset") == Json::Number(offset.to_string())
+    };
+    let row = rows.iter().find(is_it);
+    let row = row.unwrap_or_else(|| panic!("no row {routine} {bytes} {offset}"));
+    match row.field("cycles") {
+        Json::Number(text) => text.replace('.', "").parse().expect(text),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn bench_tells_every_primitive_and_what_the_cycle_model_promises() {
+    for machine in machines() {
+        let mut firmware = Firmware::boot(machine.as_ref(), &Start::default());
+        let table = firmware.output("bench uaccess");
+        assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+        for routine in [
+            "clear_user dcbz",
+            "copy_from_user",
+            "strnlen_user",
+            "get_user 8",
+            "put_user 1",
+        ] {
+            assert!(table.lines().any(|line| line.starts_with(routine)), "{table}");
+        }
+        let rows: Vec<Json> = firmware
+            .output("bench uaccess --json")
+            .lines()
+            .map(Json::parse)
+            .collect();
+        // Seven bulk rows of six values, nine single ones of two.
+        assert_eq!(rows.len(), 7 * 6 + 9 * 2);
+        let names = ["bench", "routine", "bytes", "offset", "cycles", "text"];
+        assert!(rows.iter().all(|row| row.names() == names), "{rows:?}");
+        if firmware.board == Board::Mcr3000 {
+            // A line of 16 bytes takes two clocks, and four of them one more; the rest is the tick and what it costs in the cache.
+            let more = tenths(&rows, "clear_user dcbz", 4096, 0) - tenths(&rows, "clear_user dcbz", 512, 0);
+            let lines = (4096 - 512) / 16;
+            assert!(more <= lines * 10 * 9 / 4 + 150, "{rows:?}");
+            assert!(tenths(&rows, "clear_user dcbz", 512, 0) <= 1320, "{rows:?}");
+            assert!(tenths(&rows, "copy_to_user", 512, 0) <= 3920, "{rows:?}");
         }
     }
 }

@@ -7,3 +7,5 @@ pub mod copy_mc;
 #[cfg(target_os = "none")]
 pub mod curve;
 pub mod series;
+#[cfg(target_os = "none")]
+pub mod uaccess;

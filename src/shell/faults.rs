@@ -1,10 +1,11 @@
 //! Commands around memory errors and the copies that survive them: `poison`, `inject`, `static_key`, `copy_mc`, `bench`.
 #![forbid(unsafe_code)]
 
-use super::commands::{Command, USAGE, usage};
+use super::commands::{Command, USAGE, is_json, usage};
 use super::words::number;
 use crate::addr::KERNEL_BASE;
 use crate::arch::ppc::{provoke, static_key};
+use crate::measure::clock;
 use crate::mm::pmem;
 use crate::mm::poison::{CAPACITY, PoisonError};
 use crate::uaccess::copy_mc;
@@ -37,8 +38,8 @@ pub(super) static COMMANDS: [Command; 5] = [
     },
     Command {
         name: "bench",
-        usage: "copy_mc [BYTES]",
-        help: "each copy_mc engine alone, then composed",
+        usage: "copy_mc [BYTES] | uaccess [--json]",
+        help: "cost of copy_mc's engines, or of all user access",
         run: bench,
     },
 ];
@@ -185,6 +186,8 @@ fn copy_mc(words: &[&str]) -> i32 {
 
 fn bench(words: &[&str]) -> i32 {
     let bytes = match words {
+        ["uaccess"] => return measure::uaccess::run(clock::clocks(), is_json()),
+        ["uaccess", "--json"] => return measure::uaccess::run(clock::clocks(), true),
         ["copy_mc"] => Some(4096),
         ["copy_mc", bytes] => number(bytes),
         _ => return usage("bench"),

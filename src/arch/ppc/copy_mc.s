@@ -42,7 +42,7 @@ FUNC copy_mc_fragile
 END copy_mc_fragile
 
 # fn copy_mc_generic(to: r3, from: r4, length: r5) -> (residue: r3, lost: r4)
-# The loop of __copy_tofrom_user. Clobbers r5–r12, CTR, CR0, CR1.
+# Four words a step, all loaded before the first is stored. Clobbers r5–r12, CTR, CR0, CR1.
 FUNC copy_mc_generic
 	add	%r6, %r3, %r5
 	cmplwi	%cr1, %r5, 16

@@ -11,46 +11,45 @@
 .section .text.uaccess, "ax"
 
 # fn __copy_tofrom_user(to: r3, from: r4, length: r5) -> residue
-# Clobbers r3–r11, CTR, CR0, CR1. Either side may fault.
+# Clobbers r3–r12, CTR, CR0, CR1. Either side may fault.
+# In the wide part both cursors stand a word before what is next, so that the last access of a step advances them; the
+# source's may be a step ahead of the target's, and is made from it again after a fault.
 FUNC __copy_tofrom_user
 	add	%r6, %r3, %r5
 	cmplwi	%cr1, %r5, 16
 	andi.	%r7, %r3, 3
+	subf	%r12, %r3, %r4
 	blt	%cr1, .Lcopy_bytes
-	beq	.Lcopy_aligned
-	subfic	%r7, %r7, 4
-	mtctr	%r7
-1:	EX .Lcopy_bytes, lbz %r8, 0(%r4)
-	EX .Lcopy_bytes, stb %r8, 0(%r3)
-	addi	%r4, %r4, 1
-	addi	%r3, %r3, 1
-	bdnz	1b
-	subf	%r5, %r3, %r6
-# The destination is on a word. A misaligned source is read in words all the same: both families do that in hardware.
+	bne	.Lcopy_head
+# The target is on a word. A misaligned source is read in words all the same: both families do that in hardware.
 .Lcopy_aligned:
 	srwi.	%r7, %r5, 4
-	beq	.Lcopy_words
+	addi	%r3, %r3, -4
 	mtctr	%r7
-2:	EX .Lcopy_bytes, lwz %r8, 0(%r4)
-	EX .Lcopy_bytes, lwz %r9, 4(%r4)
-	EX .Lcopy_bytes, lwz %r10, 8(%r4)
-	EX .Lcopy_bytes, lwz %r11, 12(%r4)
-	EX .Lcopy_bytes, stw %r8, 0(%r3)
-	EX .Lcopy_bytes, stw %r9, 4(%r3)
-	EX .Lcopy_bytes, stw %r10, 8(%r3)
-	EX .Lcopy_bytes, stw %r11, 12(%r3)
-	addi	%r4, %r4, 16
-	addi	%r3, %r3, 16
-	bdnz	2b
-.Lcopy_words:
-	rlwinm.	%r7, %r5, 30, 30, 31
-	beq	.Lcopy_bytes
+	addi	%r4, %r4, -4
+	beq	2f
+	andi.	%r5, %r5, 15
+1:	EX .Lcopy_resume, lwz %r8, 4(%r4)
+	EX .Lcopy_resume, lwz %r9, 8(%r4)
+	EX .Lcopy_resume, lwz %r10, 12(%r4)
+	EX .Lcopy_resume, lwzu %r11, 16(%r4)
+	EX .Lcopy_resume, stw %r8, 4(%r3)
+	EX .Lcopy_resume, stw %r9, 8(%r3)
+	EX .Lcopy_resume, stw %r10, 12(%r3)
+	EX .Lcopy_resume, stwu %r11, 16(%r3)
+	bdnz	1b
+	bne	2f
+	li	%r3, 0
+	blr
+2:	srwi.	%r7, %r5, 2
+	beq	.Lcopy_resume
 	mtctr	%r7
-3:	EX .Lcopy_bytes, lwz %r8, 0(%r4)
-	EX .Lcopy_bytes, stw %r8, 0(%r3)
-	addi	%r4, %r4, 4
-	addi	%r3, %r3, 4
+3:	EX .Lcopy_resume, lwzu %r8, 4(%r4)
+	EX .Lcopy_resume, stwu %r8, 4(%r3)
 	bdnz	3b
+.Lcopy_resume:
+	addi	%r3, %r3, 4
+	add	%r4, %r3, %r12
 .Lcopy_bytes:
 	subf.	%r5, %r3, %r6
 	mtctr	%r5
@@ -63,6 +62,16 @@ FUNC __copy_tofrom_user
 .Lcopy_done:
 	subf	%r3, %r3, %r6
 	blr
+.Lcopy_head:
+	subfic	%r7, %r7, 4
+	mtctr	%r7
+5:	EX .Lcopy_done, lbz %r8, 0(%r4)
+	EX .Lcopy_done, stb %r8, 0(%r3)
+	addi	%r4, %r4, 1
+	addi	%r3, %r3, 1
+	bdnz	5b
+	subf	%r5, %r3, %r6
+	b	.Lcopy_aligned
 END __copy_tofrom_user
 
 # fn __arch_clear_user(to: r3, length: r4) -> residue
@@ -70,34 +79,32 @@ END __copy_tofrom_user
 FUNC __arch_clear_user
 	neg	%r6, %r3
 	add	%r5, %r3, %r4
-	li	%r0, 0
 	andi.	%r6, %r6, {LINE} - 1
-	cmplw	%cr1, %r6, %r4
-	beq	2f
-	bge	%cr1, .Lclear_words
-	mtctr	%r6
-1:	EX .Lclear_bytes, stb %r0, 0(%r3)
-	addi	%r3, %r3, 1
-	bdnz	1b
-	subf	%r4, %r3, %r5
-2:	srwi.	%r6, %r4, {LINE_SHIFT} + 2
+	li	%r0, 0
+	bne	.Lclear_head
+.Lclear_lines:
+	srwi.	%r6, %r4, {LINE_SHIFT} + 2
 	li	%r7, {LINE}
-	beq	4f
 	mtctr	%r6
+	beq	2f
 	li	%r8, 2*{LINE}
 	li	%r9, 3*{LINE}
-3:	EX .Lclear_bytes, dcbz 0, %r3
+	andi.	%r4, %r4, 4*{LINE} - 1
+1:	EX .Lclear_bytes, dcbz 0, %r3
 	EX .Lclear_bytes, dcbz %r7, %r3
 	EX .Lclear_bytes, dcbz %r8, %r3
 	EX .Lclear_bytes, dcbz %r9, %r3
 	addi	%r3, %r3, 4*{LINE}
-	bdnz	3b
-4:	rlwinm.	%r6, %r4, 32 - {LINE_SHIFT}, 30, 31
+	bdnz	1b
+	bne	2f
+	li	%r3, 0
+	blr
+2:	srwi.	%r6, %r4, {LINE_SHIFT}
 	beq	.Lclear_words
 	mtctr	%r6
-5:	EX .Lclear_bytes, dcbz 0, %r3
+3:	EX .Lclear_bytes, dcbz 0, %r3
 	addi	%r3, %r3, {LINE}
-	bdnz	5b
+	bdnz	3b
 .Lclear_words:
 	subf	%r4, %r3, %r5
 	andi.	%r6, %r3, 3
@@ -106,19 +113,39 @@ FUNC __arch_clear_user
 	cmplwi	%r7, 0
 	beq	.Lclear_bytes
 	mtctr	%r7
-6:	EX .Lclear_bytes, stw %r0, 0(%r3)
+4:	EX .Lclear_bytes, stw %r0, 0(%r3)
 	addi	%r3, %r3, 4
-	bdnz	6b
+	bdnz	4b
 .Lclear_bytes:
 	subf.	%r4, %r3, %r5
 	mtctr	%r4
 	beq	.Lclear_done
-7:	EX .Lclear_done, stb %r0, 0(%r3)
+5:	EX .Lclear_done, stb %r0, 0(%r3)
 	addi	%r3, %r3, 1
-	bdnz	7b
+	bdnz	5b
 .Lclear_done:
 	subf	%r3, %r3, %r5
 	blr
+# Up to the first line: bytes up to a word, then words.
+.Lclear_head:
+	cmplw	%cr1, %r6, %r4
+	andi.	%r7, %r6, 3
+	srwi	%r8, %r6, 2
+	bge	%cr1, .Lclear_words
+	beq	7f
+	mtctr	%r7
+6:	EX .Lclear_done, stb %r0, 0(%r3)
+	addi	%r3, %r3, 1
+	bdnz	6b
+7:	cmplwi	%r8, 0
+	mtctr	%r8
+	beq	.Lclear_headed
+8:	EX .Lclear_bytes, stw %r0, 0(%r3)
+	addi	%r3, %r3, 4
+	bdnz	8b
+.Lclear_headed:
+	subf	%r4, %r3, %r5
+	b	.Lclear_lines
 END __arch_clear_user
 
 # fn __clear_user_words(to: r3, length: r4) -> residue
