@@ -206,3 +206,30 @@ fn bootelf_loads_the_segments_and_passes_the_words() {
     let boot = format!("bootelf -p 800000 odd=4 initrd=0x{RAMDISK:x},{}", archive.len());
     assert_starts(board, &boot, "word odd=4 is unknown", DD);
 }
+
+// The commands of the README.
+#[test]
+fn reset_image_that_the_loader_has_written_over_itself_starts_without_it() {
+    let Some(mut board) = at_prompt() else { return };
+    let flash = read(&image().flash().expect("the board has a reset image"));
+    place(&mut board, STAGING, &flash);
+    // As tftp leaves it.
+    command(&mut board, &format!("setenv filesize {:x}", flash.len()), 5);
+    command(&mut board, "protect off 4000000 +$filesize", 5);
+    let erased = command(&mut board, "erase 4000000 +$filesize", 60);
+    assert!(erased.contains("Erased ") && erased.contains(" sectors"), "{erased}");
+    command(&mut board, &format!("cp.b {STAGING:x} 4000000 $filesize"), 60);
+    let compared = command(&mut board, &format!("cmp.b {STAGING:x} 4000000 $filesize"), 60);
+    assert!(
+        compared.contains(&format!("Total of {} byte(s) were the same", flash.len())),
+        "{compared}"
+    );
+    board.send("reset\r");
+    board.expect("zeronull 0", 5);
+    board.expect("zeronull> ", 5);
+    assert!(!board.output.contains("flash: the words"), "{}", board.output);
+    board.send(&format!("{}\r", DD.0));
+    board.expect(DD.1, 5);
+    board.send("poweroff 7\r");
+    board.expect("zeronull: done, status 7\r\n", 5);
+}
