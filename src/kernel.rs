@@ -173,14 +173,14 @@ pub fn fixups() -> u32 {
 }
 
 fn tick(frame: &mut TrapFrame) {
-    let start = spr::mftb_lower();
+    let (start, late) = (spr::mftb_lower(), clock::late());
     let _limit = limit::force_uaccess_begin();
     if frame.window != 0 {
         uaccess::counters().interrupted();
     }
     clock::tick(frame);
     board::tick();
-    perf::sample(frame, start);
+    perf::sample(frame, start, late);
     if task::tick(frame) {
         syscall::interrupt_program();
     }

@@ -180,6 +180,11 @@ mod running {
         INTERRUPTS.load(Ordering::Relaxed)
     }
 
+    /// By how many ticks of the time base the present tick came too late; before [`tick`] arms the next.
+    pub fn late() -> u32 {
+        spr::decrementer().wrapping_neg().min(i32::MAX as u32)
+    }
+
     /// One tick: accounts for it and arms the next. The count goes on from where the decrementer stands, so that a late
     /// handler does not slow the clock; ticks that were missed altogether are skipped.
     pub fn tick(frame: &TrapFrame) {

@@ -51,16 +51,24 @@ impl Profile {
     }
 }
 
-/// A function's name as the kernel's tools print it: without the modules in front. Methods keep their type.
-pub fn short_name(name: &str) -> &str {
-    let mut rest = name;
-    while let Some((first, others)) = rest.split_once("::") {
+/// A function's name as the kernel's tools print it: without the modules in front. Methods keep their type, those of traits
+/// too.
+pub fn short_name(name: &str) -> String {
+    let of_trait = name.strip_prefix('<').and_then(|rest| rest.split_once(" as "));
+    match of_trait.and_then(|(kind, rest)| Some((kind, rest.rsplit_once(">::")?.1))) {
+        Some((kind, method)) => alloc::format!("{}::{method}", without_modules(kind)),
+        None => without_modules(name).into(),
+    }
+}
+
+fn without_modules(mut name: &str) -> &str {
+    while let Some((first, rest)) = name.split_once("::") {
         if !first.starts_with(|first: char| first.is_ascii_lowercase() || first == '_') {
             break;
         }
-        rest = others;
+        name = rest;
     }
-    rest
+    name
 }
 
 /// Sets the shares so that they add up: each row gets the whole hundredths it is due, the largest remainders the rest.
@@ -110,7 +118,8 @@ mod tests {
             ("zeronull::mm::address_space::AddressSpace::map", "AddressSpace::map"),
             ("__arch_clear_user", "__arch_clear_user"),
             ("__rustc::rust_begin_unwind", "rust_begin_unwind"),
-            ("<u32 as core::fmt::Display>::fmt", "<u32 as core::fmt::Display>::fmt"),
+            ("<u32 as core::fmt::Display>::fmt", "u32::fmt"),
+            ("<a::b::Read as a::Short>::short", "Read::short"),
             ("[unknown]", "[unknown]"),
         ] {
             assert_eq!(short_name(name), short);

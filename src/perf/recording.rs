@@ -17,10 +17,15 @@ pub const DEFAULT_HZ: u32 = 1000;
 /// Most samples a second: a period must leave room for the handler.
 pub const MAX_HZ: u32 = 20_000;
 
+/// A sample that comes later than this was held off by code that runs with interrupts off, not by a system call's vector.
+pub const LATE_MICROSECONDS: u32 = 20;
+
 struct Recording {
     pcs: [AtomicU32; CAPACITY],
     used: AtomicU32,
     lost: AtomicU32,
+    /// Samples that were held off for more than [`LATE_MICROSECONDS`].
+    late: AtomicU32,
     is_on: AtomicBool,
     /// Time base ticks spent in sampling.
     overhead: AtomicU32,
@@ -33,14 +38,16 @@ static RECORDING: Recording = Recording {
     pcs: [const { AtomicU32::new(0) }; CAPACITY],
     used: AtomicU32::new(0),
     lost: AtomicU32::new(0),
+    late: AtomicU32::new(0),
     is_on: AtomicBool::new(false),
     overhead: AtomicU32::new(0),
     duration: AtomicU32::new(0),
     hz: AtomicU32::new(0),
 };
 
-/// The tick's share: keeps the pc that was interrupted. `start` is the time base at the beginning of the tick.
-pub fn sample(frame: &TrapFrame, start: u32) {
+/// The tick's share: keeps the pc that was interrupted. `start` is the time base at the beginning of the tick, `late` how
+/// many of its ticks the interrupt was held off.
+pub fn sample(frame: &TrapFrame, start: u32, late: u32) {
     let recording = &RECORDING;
     if !recording.is_on.load(Relaxed) {
         return;
@@ -52,6 +59,9 @@ pub fn sample(frame: &TrapFrame, start: u32) {
             recording.used.store(used + 1, Relaxed);
         }
         None => recording.lost.store(recording.lost.load(Relaxed) + 1, Relaxed),
+    }
+    if late > clock::timebase_hz() / (1_000_000 / LATE_MICROSECONDS) {
+        recording.late.store(recording.late.load(Relaxed) + 1, Relaxed);
     }
     // The decrementer counts in steps of several core clocks. Without a pause of less than such a step a loop whose length
     // is a multiple of it would be interrupted at the same few instructions only.
@@ -67,7 +77,7 @@ pub fn sample(frame: &TrapFrame, start: u32) {
 /// Records while `f` runs, `hz` samples a second; replaces what was recorded before.
 pub fn record<R>(hz: u32, f: impl FnOnce() -> R) -> R {
     let recording = &RECORDING;
-    for counter in [&recording.used, &recording.lost, &recording.overhead] {
+    for counter in [&recording.used, &recording.lost, &recording.late, &recording.overhead] {
         counter.store(0, Relaxed);
     }
     recording.hz.store(hz, Relaxed);
@@ -94,6 +104,33 @@ fn disable() -> u32 {
     spr::mftb_lower()
 }
 
+/// Computes for a millisecond, `loops` times, with interrupts on or off: something known for a recording to find. Without
+/// a time base it does nothing.
+pub fn bench(loops: u32, is_masked: bool) {
+    let ticks = clock::timebase_hz() / 1000;
+    for _ in 0..loops {
+        if is_masked {
+            bench_masked(ticks)
+        } else {
+            bench_open(ticks)
+        }
+    }
+}
+
+#[inline(never)]
+fn bench_open(ticks: u32) {
+    let start = spr::mftb_lower();
+    while spr::mftb_lower().wrapping_sub(start) < ticks {}
+}
+
+#[inline(never)]
+fn bench_masked(ticks: u32) {
+    spr::without_interrupts(|| {
+        let start = spr::mftb_lower();
+        while spr::mftb_lower().wrapping_sub(start) < ticks {}
+    });
+}
+
 /// What the last recording was.
 #[derive(Clone, Copy, Debug)]
 pub struct Summary {
@@ -101,6 +138,8 @@ pub struct Summary {
     pub samples: u32,
     /// Samples for which there was no room.
     pub lost: u32,
+    /// Samples that were held off for more than [`LATE_MICROSECONDS`]: what ran then was not interruptible.
+    pub late: u32,
     /// Samples asked for, a second.
     pub hz: u32,
     /// Time base ticks that it lasted.
@@ -116,6 +155,7 @@ pub fn summary() -> Option<Summary> {
     (hz != 0).then(|| Summary {
         samples: recording.used.load(Relaxed),
         lost: recording.lost.load(Relaxed),
+        late: recording.late.load(Relaxed),
         hz,
         duration: recording.duration.load(Relaxed),
         overhead: recording.overhead.load(Relaxed),

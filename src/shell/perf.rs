@@ -18,7 +18,10 @@ use core::cell::Cell;
 static RECORDED: Single<Cell<(&'static str, &'static [u8])>> = Single::new(Cell::new(("none", &[])));
 
 /// How to call it.
-pub const USAGE: &str = "record|report|script|annotate|stat ...";
+pub const USAGE: &str = "record|report|script|annotate|bench|stat ...";
+
+/// Loops of `perf bench` at most: a minute.
+const MOST_LOOPS: u32 = 60_000;
 
 /// Runs a subcommand; returns its status, or `None` when it was called wrongly.
 pub fn perf(words: &[&str]) -> Option<i32> {
@@ -42,6 +45,16 @@ pub fn perf(words: &[&str]) -> Option<i32> {
         ["report", "--json"] => Some(report(true)),
         ["script"] => Some(script()),
         ["annotate", symbol] => Some(annotate(symbol)),
+        ["bench", what @ ("open" | "masked"), loops] => match loops.parse() {
+            Ok(loops @ 1..=MOST_LOOPS) => {
+                perf::bench(loops, *what == "masked");
+                Some(0)
+            }
+            _ => {
+                println!("perf bench {what} {loops}: accepted are 1 to {MOST_LOOPS} loops");
+                Some(2)
+            }
+        },
         ["stat", "--json", command @ ..] if !command.is_empty() => Some(stat(command, true)),
         ["stat", command @ ..] if !command.is_empty() => Some(stat(command, is_json())),
         _ => {
@@ -52,6 +65,7 @@ pub fn perf(words: &[&str]) -> Option<i32> {
             println!("perf report [--json]         functions by share of the samples");
             println!("perf script                  the same as folded stacks for flame graphs");
             println!("perf annotate SYMBOL         samples by instruction in one function");
+            println!("perf bench open|masked LOOPS compute for LOOPS times 1 ms, with interrupts on or off");
             println!("perf stat [--json] COMMAND   time, system calls, interrupts and faults of COMMAND");
             None
         }
@@ -71,9 +85,10 @@ fn record(hz: u32, command: &[&str]) -> i32 {
     let status = perf::record(hz, || run(command));
     if let Some(summary) = perf::summary() {
         println!(
-            "perf: {} samples, {} lost, overhead {}",
+            "perf: {} samples, {} lost, {} late, overhead {}",
             summary.samples,
             summary.lost,
+            summary.late,
             Overhead(&summary)
         );
     }
@@ -107,7 +122,7 @@ fn symbol_of(pc: u32) -> (String, bool) {
             return ("ret_from_syscall".to_string(), false);
         }
         let name = program.and_then(|program| program.symbol(pc));
-        return (perf::short_name(name.unwrap_or("[unknown]")).to_string(), true);
+        return (perf::short_name(name.unwrap_or("[unknown]")), true);
     }
     let found = Symbols::new(crate::arch::symbol_blob()).and_then(|symbols| symbols.find(pc));
     let (name, offset) = found.unwrap_or(("[unknown]", 0));
@@ -115,11 +130,11 @@ fn symbol_of(pc: u32) -> (String, bool) {
         .into_iter()
         .find(|path| name.starts_with(path));
     let name = match path {
-        Some("transfer_to_syscall") if offset == 0 => "SystemCall",
-        Some(path) => path,
+        Some("transfer_to_syscall") if offset == 0 => "SystemCall".to_string(),
+        Some(path) => path.to_string(),
         None => perf::short_name(name),
     };
-    (name.to_string(), false)
+    (name, false)
 }
 
 fn profile() -> Option<(perf::Summary, Profile)> {
@@ -135,10 +150,11 @@ fn report(json: bool) -> i32 {
     let (name, _) = RECORDED.get().get();
     if !json {
         println!(
-            "# {} samples at {} Hz, {} lost, overhead {}",
+            "# {} samples at {} Hz, {} lost, {} late, overhead {}",
             summary.samples,
             summary.hz,
             summary.lost,
+            summary.late,
             Overhead(&summary)
         );
     }
