@@ -7,6 +7,7 @@
 use crate::addr::TASK_SIZE;
 use core::arch::asm;
 use core::cell::UnsafeCell;
+use core::hint::cold_path;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Segment value while the kernel runs: Ks = 1, Kp = 0, N = 1; the segment number goes into the VSID's upper half.
@@ -99,20 +100,25 @@ fn read_segment(segment: u32) -> u32 {
     value
 }
 
+/// Writes Ks of segments `first` to `last`. Nearly always they are one.
 #[inline(always)]
 fn write_segments(first: u32, last: u32, value: u32) {
-    let mut segment = first;
-    loop {
-        // SAFETY: only Ks of a user segment changes; no Rust object lives in user space. `isync` orders it before the
-        // accesses that follow.
-        unsafe {
-            asm!("mtsrin {}, {}", in(reg) value | segment << 16, in(reg) segment << 28, options(nostack, preserves_flags));
+    write_segment(first, value);
+    if first < last {
+        cold_path();
+        for segment in first + 1..=last {
+            write_segment(segment, value);
         }
-        if segment >= last {
-            break;
-        }
-        segment += 1;
     }
     // SAFETY: context synchronization changes no state.
     unsafe { asm!("isync", options(nostack, preserves_flags)) };
+}
+
+#[inline(always)]
+fn write_segment(segment: u32, value: u32) {
+    // SAFETY: only Ks of a user segment changes; no Rust object lives in user space. The caller's `isync` orders it before
+    // the accesses that follow.
+    unsafe {
+        asm!("mtsrin {}, {}", in(reg) value | segment << 16, in(reg) segment << 28, options(nostack, preserves_flags));
+    }
 }
