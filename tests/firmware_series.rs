@@ -79,15 +79,30 @@ fn series_repeats_exactly_and_orders_the_patches_by_what_they_change() {
     assert!(of("fast") * 2 < of("patch-11"), "{cycles:?}");
 }
 
+// Neither the rows before nor the command that measures, whose frames lie below those of the calls on the stack.
 #[test]
-fn order_of_the_rows_does_not_change_them() {
+fn figures_depend_on_nothing_but_the_preset() {
     let forth = series("--rounds 1 fast patch-11 5.9-rc2");
     let back = series("--rounds 1 5.9-rc2 patch-11 fast");
-    for (preset, cycles) in &forth {
-        // Ticks of the clock fall in one run and not in the other.
-        let off = (cycles - back[preset]).abs();
-        assert!(off <= 20, "{preset}: {forth:?} {back:?}");
+    let console = run(&["accounting tick", "bisect --json --rounds 1 5.9-rc2 fast"]);
+    let rows = objects(&console);
+    let bisect = rows
+        .iter()
+        .find(|row| row.field("preset").text() == "fast")
+        .expect(&console);
+    // Ticks of the clock fall in one run and not in the other.
+    let is_near = |preset: &str, cycles: i64| (forth[preset] - cycles).abs() <= 20;
+    for (preset, cycles) in back {
+        assert!(is_near(&preset, cycles), "{preset}: {cycles}, {forth:?}");
     }
+    assert!(is_near("fast", tenths(bisect, "cycles")), "{console}: {forth:?}");
+    let console = run(&["accounting tick", "bisect --json --rounds 1 fast 5.9-rc2"]);
+    let rows = objects(&console);
+    let bisect = rows
+        .iter()
+        .find(|row| row.field("preset").text() == "5.9-rc2")
+        .expect(&console);
+    assert!(is_near("5.9-rc2", tenths(bisect, "cycles")), "{console}: {forth:?}");
 }
 
 #[test]

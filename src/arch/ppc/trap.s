@@ -213,6 +213,11 @@ FUNC enter_user
 	isync
 	lis	%r5, user_caller_stack@ha
 	stw	%r1, user_caller_stack@l(%r5)
+	# The stack of system calls starts at the same offset in a page however deep the caller is: what it shares the sets of
+	# the data cache with would depend on that, and so would every figure.
+	addi	%r1, %r1, -0x800
+	clrrwi	%r1, %r1, 12
+	addi	%r1, %r1, 0x800
 	li	%r0, 0
 	stwu	%r0, -{SYSCALL_SIZE}(%r1)
 	mtsprg	2, %r1
