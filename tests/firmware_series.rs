@@ -65,8 +65,9 @@ fn series_repeats_exactly_and_orders_the_patches_by_what_they_change() {
     for other in 2..=9 {
         let patch = format!("patch-{other}");
         let off = (of(&patch) - of("patch-1")).abs();
+        // What ticks of the clock cost, which fall here and there.
         assert!(
-            off <= 10,
+            off <= 20,
             "{patch}: same code as patch-1, {off} tenths of a cycle off: {cycles:?}"
         );
     }

@@ -314,7 +314,7 @@ fn preset(words: &[&str]) -> i32 {
                 } else {
                     ' '
                 };
-                println!("{mark} {:<8} {}", preset.name, preset.reason);
+                println!("{mark} {:<15} {}", preset.name, preset.reason);
                 println!("           {}", preset.machinery.values.join(" "));
             }
             0
