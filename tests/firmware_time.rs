@@ -181,3 +181,76 @@ fn different_commands_measure_the_same_time() {
         assert!(own <= real + STEP && real - own < 0.05, "{output}");
     });
 }
+
+/// Reads the clock 196608 times; its status is 1 if that went backwards, 2 if a step was longer than 100 microseconds.
+const READINGS: &str = ".globl _start
+    _start: addi 1, 1, -64
+    bl read
+    mr 30, 5; mr 29, 6
+    lis 31, 3
+    1:  bl read
+    subf 7, 30, 5
+    cmplwi 7, 1
+    bgt backwards
+    lis 8, 1000000000@h; ori 8, 8, 1000000000@l
+    mullw 7, 7, 8
+    add 7, 7, 6
+    subf. 7, 29, 7
+    blt backwards
+    lis 8, 100000@h; ori 8, 8, 100000@l
+    cmpw 7, 8
+    bgt jump
+    mr 30, 5; mr 29, 6
+    addic. 31, 31, -1
+    bne 1b
+    li 3, 0
+    b exit
+    backwards: li 3, 1
+    b exit
+    jump: li 3, 2
+    exit: li 0, 1; sc
+    read: li 0, 246; li 3, 1; mr 4, 1; sc
+    lwz 5, 0(1); lwz 6, 4(1)
+    blr\n";
+
+// U-188
+#[test]
+fn clock_only_moves_forward_in_small_steps_at_the_rate_of_the_machine() {
+    for machine in machines_with_exact_clocks() {
+        let name = format!("firmware_time-readings-{}", machine.board());
+        let mut archive = cpio::Archive::default();
+        archive.program("bin/readings", &executable(&name, READINGS));
+        let path = empty_directory(&name).join("readings.cpio");
+        fs::write(&path, archive.finish()).expect("the archive can be written");
+        let start = Start {
+            initrd: vec![path],
+            ..Start::default()
+        };
+        let mut firmware = Firmware::boot(machine.as_ref(), &start);
+        firmware.expect("readings", 0, "");
+        let rate = match firmware.board {
+            Board::G3beige => "time base 16600000 Hz",
+            Board::Mcr3000 => "time base 8250000 Hz",
+        };
+        assert!(firmware.banner.contains(rate), "{}", firmware.banner);
+    }
+}
+
+#[test]
+fn cost_of_exact_accounting_is_shown_and_leaves_the_accounting_as_it_was() {
+    for machine in machines_with_exact_clocks() {
+        let mut firmware = Firmware::boot(machine.as_ref(), &Start::default());
+        for accounting in ["exact", "by ticks"] {
+            let output = firmware.output("accounting cost");
+            let line = output
+                .lines()
+                .last()
+                .and_then(|line| line.strip_prefix("exact accounting: "));
+            let cycles = line.and_then(|line| line.strip_suffix(" core cycles a system call"));
+            let cycles: f64 = cycles.and_then(|cycles| cycles.parse().ok()).expect(&output);
+            assert!((1.0..40.0).contains(&cycles), "{output}");
+            firmware.expect("accounting", 0, &format!("accounting is {accounting}\n"));
+            firmware.output("accounting tick");
+        }
+    }
+}

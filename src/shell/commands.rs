@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::{faults, perf, series, words};
-use crate::arch::ppc::accounting;
+use crate::arch::ppc::{accounting, spr};
 use crate::arch::single::Single;
 use crate::console;
 use crate::console::line::{self, Line};
@@ -10,6 +10,7 @@ use crate::fs::node::{self, Node};
 use crate::fs::{notify, tmp};
 use crate::initrd::{self, Entry};
 use crate::measure::clock::{self, to_time};
+use crate::measure::series::Clocks;
 use crate::{board, fs, lkdtm, mm, print, println, selftest, syscall, task, uaccess};
 use alloc::vec::Vec;
 use core::cell::Cell;
@@ -67,8 +68,8 @@ static COMMANDS: &[Command] = &[
     },
     Command {
         name: "accounting",
-        usage: "[exact|tick]",
-        help: "show or choose how user and system time are kept",
+        usage: "[exact|tick|cost]",
+        help: "show or choose how user and system time are kept, or its cost",
         run: accounting_command,
     },
     Command {
@@ -277,8 +278,42 @@ fn accounting_command(words: &[&str]) -> i32 {
             accounting::set_exact(false);
             0
         }
+        ["cost"] => accounting_cost(),
         _ => usage("accounting"),
     }
+}
+
+/// Runs the same system calls with each way to keep times; the difference is what the exact one costs.
+fn accounting_cost() -> i32 {
+    const CALLS: u32 = 100_000;
+    let Clocks { core_hz, timebase_hz } = clock::clocks();
+    if timebase_hz == 0 {
+        println!("accounting cost: no timebase");
+        return 1;
+    }
+    let was_exact = accounting::is_exact();
+    let measure = |is_exact| {
+        accounting::set_exact(is_exact);
+        let start = spr::timebase();
+        let status = run(&["nullcall", "100000"]);
+        (status == 0).then(|| spr::timebase() - start)
+    };
+    let (by_ticks, exact) = (measure(false), measure(true));
+    accounting::set_exact(was_exact);
+    let (Some(by_ticks), Some(exact)) = (by_ticks, exact) else {
+        println!("accounting cost: nullcall cannot be run");
+        return 1;
+    };
+    let tenths = i128::from(exact) - i128::from(by_ticks);
+    let tenths = tenths * 10 * i128::from(core_hz) / i128::from(timebase_hz) / i128::from(CALLS);
+    let sign = if tenths < 0 { "-" } else { "" };
+    let tenths = tenths.unsigned_abs();
+    println!(
+        "exact accounting: {sign}{}.{} core cycles a system call",
+        tenths / 10,
+        tenths % 10
+    );
+    0
 }
 
 fn selftest(words: &[&str]) -> i32 {
