@@ -4,6 +4,8 @@
 //! `ZNSY`, count, `count` pairs of address and name offset sorted by address, length of the names, NUL-terminated names.
 #![forbid(unsafe_code)]
 
+use core::ops::Range;
+
 const MAGIC: u32 = 0x5A4E_5359;
 
 /// A symbol table in memory.
@@ -35,7 +37,6 @@ impl<'a> Symbols<'a> {
 
     /// Bytes from the symbol of this name to the next one.
     pub fn size(&self, name: &str) -> Option<u32> {
-        let starts = |index: usize| (index < self.pairs.len()).then(|| self.pair(index).0);
         let index = (0..self.pairs.len()).find(|index| {
             let at = self.pair(*index).1 as usize;
             let rest = self
@@ -44,7 +45,16 @@ impl<'a> Symbols<'a> {
                 .and_then(|names| names.strip_prefix(name.as_bytes()));
             rest.is_some_and(|rest| rest.first() == Some(&0))
         })?;
-        Some(starts(index + 1)? - starts(index)?)
+        self.bounds(self.pair(index).0).map(|bounds| bounds.end - bounds.start)
+    }
+
+    /// From the symbol at or below `address` to the next one.
+    pub fn bounds(&self, address: u32) -> Option<Range<u32>> {
+        let next = self
+            .pairs
+            .partition_point(|pair| u64::from_be_bytes(*pair) >> 32 <= u64::from(address));
+        (next < self.pairs.len()).then_some(())?;
+        Some(self.pair(next.checked_sub(1)?).0..self.pair(next).0)
     }
 
     /// The symbol at or below `address`, with the distance in bytes.

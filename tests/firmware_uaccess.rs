@@ -143,3 +143,42 @@ fn bench_tells_every_primitive_and_what_the_cycle_model_promises() {
         }
     }
 }
+
+#[test]
+fn policy_tells_every_value_of_every_axis_and_what_it_costs() {
+    for machine in machines() {
+        let mut firmware = Firmware::boot(machine.as_ref(), &Start::default());
+        let table = firmware.output("policy");
+        assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+        let presets = firmware.presets();
+        let rows: Vec<Json> = firmware.output("policy --json").lines().map(Json::parse).collect();
+        // Each preset has one value of each axis, the one that `preset` shows.
+        for (name, values) in &presets {
+            let has_it = |row: &&Json| row.field("presets").elements().contains(&Json::String(name.clone()));
+            let mut found: Vec<&Json> = rows.iter().filter(has_it).map(|row| row.field("value")).collect();
+            let mut expected: Vec<Json> = values.iter().cloned().map(Json::String).collect();
+            found.sort_by_key(|value| format!("{value:?}"));
+            expected.sort_by_key(|value| format!("{value:?}"));
+            assert!(found.into_iter().eq(&expected), "{name}: {expected:?}");
+        }
+        let cost = |value: &str| -> i32 {
+            let is_it = |row: &&Json| *row.field("value") == Json::String(value.into());
+            match rows.iter().find(is_it).expect(value).field("text") {
+                Json::Number(text) => text.parse().expect(text),
+                other => panic!("{value}: {other:?}"),
+            }
+        };
+        // A limit that must be loaded costs something, a window that is never opened saves something.
+        let machine = &firmware.machine;
+        assert!(
+            cost("set_fs") > 0 && cost("no-kuap") < 0 && cost("counted") > 0,
+            "{machine}: {table}"
+        );
+        assert_eq!(
+            (cost("check32"), cost("kuap"), cost("dcbz")),
+            (0, 0, 0),
+            "{machine}: {table}"
+        );
+        firmware.expect("policy all", 2, "usage: policy [--json]\n");
+    }
+}

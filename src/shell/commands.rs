@@ -1,7 +1,7 @@
 //! The commands, and the loop that reads them.
 #![forbid(unsafe_code)]
 
-use super::{faults, perf, series, words};
+use super::{faults, perf, policy, series, words};
 use crate::arch::ppc::{accounting, spr};
 use crate::arch::single::Single;
 use crate::console;
@@ -124,7 +124,11 @@ pub(super) fn is_json() -> bool {
 
 /// Every command: those of this file, then those of the others.
 fn commands() -> impl Iterator<Item = &'static Command> {
-    COMMANDS.iter().chain(&series::COMMANDS).chain(&faults::COMMANDS)
+    let others = series::COMMANDS
+        .iter()
+        .chain(&policy::COMMANDS)
+        .chain(&faults::COMMANDS);
+    COMMANDS.iter().chain(others)
 }
 
 static LAST_STATUS: Single<Cell<i32>> = Single::new(Cell::new(0));

@@ -39,7 +39,7 @@ pub(super) static COMMANDS: [Command; 5] = [
     Command {
         name: "bench",
         usage: "copy_mc [BYTES] | uaccess [--json]",
-        help: "cost of copy_mc's engines, or of all user access",
+        help: "cost of copy_mc or of user access",
         run: bench,
     },
 ];

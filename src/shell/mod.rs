@@ -8,6 +8,8 @@ mod faults;
 #[cfg(target_os = "none")]
 mod perf;
 #[cfg(target_os = "none")]
+mod policy;
+#[cfg(target_os = "none")]
 mod series;
 pub mod words;
 

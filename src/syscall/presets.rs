@@ -12,6 +12,7 @@ use crate::policy::{
     FastWords, FastWriteIter, Linux59, Linux59NoSetFs, LinuxIter, LinuxNoSetFs, LinuxRead, Policy,
 };
 use crate::uaccess::operations::{self, Operations};
+use alloc::vec::Vec;
 
 /// What is compiled for one policy.
 pub struct Machinery {
@@ -27,6 +28,23 @@ pub struct Machinery {
     pub has_set_fs: bool,
     /// User access, for what is compiled once and runs under every preset.
     pub user_access: &'static Operations,
+}
+
+impl Machinery {
+    /// Addresses of the functions that are compiled for the policy and reached through tables.
+    pub fn functions(&self) -> Vec<u32> {
+        let calls = self.calls.iter().map(|(_, entry)| *entry as usize as u32);
+        let devices = [Node::Zero, Node::Null].map(|node| (self.operations)(node));
+        let devices = devices.iter().flat_map(|operations| {
+            let by_range = [operations.read, operations.write].map(|function| function.map(|f| f as usize as u32));
+            let by_iterator = [
+                operations.read_iter.map(|f| f as usize as u32),
+                operations.write_iter.map(|f| f as usize as u32),
+            ];
+            by_range.into_iter().chain(by_iterator).flatten()
+        });
+        calls.chain(devices).chain(self.user_access.functions()).collect()
+    }
 }
 
 const fn machinery<P: Policy>() -> Machinery {

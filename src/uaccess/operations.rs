@@ -99,6 +99,48 @@ pub struct Operations {
     pub with_user_access: fn(&UserRange, Direction, InBlock<'_>) -> Result<(), Errno>,
 }
 
+impl<T> Integer<T> {
+    fn functions(&self) -> [u32; 4] {
+        [
+            self.get as usize as u32,
+            self.get_at as usize as u32,
+            self.put as usize as u32,
+            self.put_at as usize as u32,
+        ]
+    }
+}
+
+impl Operations {
+    /// Addresses of all functions of the table.
+    pub fn functions(&self) -> impl Iterator<Item = u32> {
+        let integers = [
+            self.u8.functions(),
+            self.u16.functions(),
+            self.u32.functions(),
+            self.u64.functions(),
+        ];
+        let others = [
+            self.access_ok as usize,
+            self.clear_user as usize,
+            self.copy_to_user as usize,
+            self.copy_to_user_checked as usize,
+            self.copy_from_user as usize,
+            self.copy_from_user_checked as usize,
+            self.raw_copy_from_user as usize,
+            self.fault_in_readable as usize,
+            self.fault_in_writeable as usize,
+            self.load_unaligned_zeropad as usize,
+            self.strncpy_from_user as usize,
+            self.strnlen_user as usize,
+            self.check_zeroed_user as usize,
+            self.copy_struct_from_user as usize,
+            self.with_user_access as usize,
+        ];
+        let others = others.into_iter().map(|address| address as u32);
+        integers.into_iter().flatten().chain(others)
+    }
+}
+
 /// The table of a policy. Policies that agree in all that matters to user access share it.
 pub const fn of<P: Policy>() -> &'static Operations {
     &const { table::<Access<P::Limit, P::Check, P::Window, P::Clear, P::Count>>() }
