@@ -14,7 +14,7 @@ use zeronull_image::cpio;
 use zeronull_image::machine::{Console, Machine, Qemu};
 use zeronull_image::session::{PROMPT, Session};
 use zeronull_image::start::{Initrd, Start};
-use zeronull_image::testing::{empty_directory, machines, skipped};
+use zeronull_image::testing::{empty_directory, machines};
 
 /// Time between key presses of a person; the partner of a line end comes sooner.
 const KEY_PAUSE: Duration = Duration::from_millis(200);
@@ -190,7 +190,7 @@ fn input_that_was_lost_is_counted_and_its_line_is_dropped() {
     }
 }
 
-// U-228
+// U-228; firmware_mpc8xx.rs has the same for a line that has a speed.
 #[test]
 fn breaks_on_the_line_do_not_stop_reception() {
     // QEMU sends them for ^A b where its own keys are on.
@@ -216,7 +216,6 @@ fn breaks_on_the_line_do_not_stop_reception() {
         &["20000+0 records out\r\n", " copied, ", PROMPT],
     );
     firmware.output("help");
-    skipped("U-228, bytes at a wrong speed", "QEMU's serial line has no speed");
 }
 
 // U-231

@@ -10,6 +10,7 @@ use mpc8xx_sim::board::Options;
 use mpc8xx_sim::bus::{Bus, Width};
 use mpc8xx_sim::cpu::registers::msr;
 use mpc8xx_sim::cpu::{Budget, Stop};
+use mpc8xx_sim::soc::console::Symbol;
 use simulated::harness::{Board8xx, board, options};
 use simulated::{IMMR, PROMPT, archive, device_tree, started, uimage};
 use zeronull_image::cpio;
@@ -480,5 +481,33 @@ fn clearing_up_to_the_end_of_ram_asks_for_nothing_behind_it() {
     assert_eq!(output, "1+0 records in\r\n1+0 records out\r\n");
     // A line for memory that is not there would be written back sooner or later.
     assert_eq!(board.machine.run(Budget::clocks(13_200_000)), Stop::Budget);
+    assert_alive(&mut board);
+}
+
+// U-228
+#[test]
+fn breaks_and_wrong_speeds_on_the_line_do_not_stop_reception() {
+    let noise = |board: &mut Board8xx| {
+        let now = board.machine.cpu.now();
+        for byte in 0..100_u8 {
+            // A break, and what bytes of a terminal at another speed look like.
+            board.terminal.type_symbol(now, Symbol::Break);
+            board
+                .terminal
+                .type_symbol(now, Symbol::FramingError(byte.wrapping_mul(37)));
+        }
+        board.machine.bus.console_changed(now);
+    };
+    let mut board = at_prompt(&[]);
+    noise(&mut board);
+    // A hundred characters and as many breaks take some 17 ms at 115200 bit/s.
+    assert_eq!(board.machine.run(Budget::clocks(6_600_000)), Stop::Budget);
+    assert_alive(&mut board);
+    board.send("dd if=/dev/zero of=/dev/null count=60000 status=noxfer\r");
+    board.expect("\r\n", 1);
+    noise(&mut board);
+    board.expect("60000+0 records out\r\n", 5);
+    board.expect(PROMPT, 1);
+    assert_eq!(board.terminal.pending_input(), 0);
     assert_alive(&mut board);
 }

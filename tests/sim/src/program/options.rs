@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use mpc8xx_sim::board::{self, BOARDS, Board};
+use mpc8xx_sim::cpu::Quirks;
 use mpc8xx_sim::cpu::timing::Timing;
 use mpc8xx_sim::load::board_info::Layout;
 
@@ -51,6 +52,8 @@ time
   --max-seconds S        the same in simulated seconds
   --timing on|off        the cycle model (on); off, an instruction takes one clock, and the simulator is faster
   --timing-set NAME=N    a constant of the cycle model, in core clocks; a wrong NAME lists them; may be repeated
+  --quirk NAME=on|off    what parts differ in (all on): stale-dar (cache-block instructions that fault leave DAR alone),
+                         dcbz-alignment (dcbz needs copy-back memory), cpu15 (erratum CPU15 ends the run); may be repeated
 looking on
   --json[=FILE]          what the run came to as one line of JSON, on standard error or in FILE
   --profile[=FILE]       instructions, cycles, cache and TLB misses by function: a table on standard error, or JSON in FILE
@@ -128,6 +131,7 @@ pub struct Options {
     pub max_seconds: Option<f64>,
     pub timed: bool,
     pub timing: Timing,
+    pub quirks: Quirks,
     pub time_base: Option<u64>,
     pub decrementer: Option<u32>,
     pub profile: Option<Destination>,
@@ -280,6 +284,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, Failu
         max_seconds: None,
         timed: true,
         timing: Timing::default(),
+        quirks: Quirks::default(),
         time_base: None,
         decrementer: None,
         profile: None,
@@ -380,6 +385,24 @@ fn option(name: &str, arguments: &mut Arguments, options: &mut Options) -> Resul
                 setting.ok_or_else(|| Failure::usage(format!("{name} {value}: accepted is NAME=CLOCKS")))?;
             let set = options.timing.set(constant, clocks);
             set.map_err(|message| Failure::usage(format!("{name} {value}: {message}")))?;
+        }
+        "--quirk" => {
+            let value = arguments.value(name)?;
+            let switch = match value.split_once('=') {
+                Some(("stale-dar", state)) => Some((&mut options.quirks.cache_instructions_keep_dar, state)),
+                Some(("dcbz-alignment", state)) => Some((&mut options.quirks.dcbz_needs_copy_back, state)),
+                Some(("cpu15", state)) => Some((&mut options.quirks.cpu15, state)),
+                _ => None,
+            };
+            match switch {
+                Some((switch, "on")) => *switch = true,
+                Some((switch, "off")) => *switch = false,
+                _ => {
+                    return Err(Failure::usage(format!(
+                        "{name} {value}: accepted are stale-dar, dcbz-alignment, cpu15 with =on or =off"
+                    )));
+                }
+            }
         }
         "--tb" => options.time_base = Some(arguments.number(name)?),
         "--dec" => options.decrementer = Some(arguments.number(name)?),

@@ -86,6 +86,7 @@ pub fn board(options: &Options) -> Result<Board, Failure> {
     machine.cpu.set_timing(&machine.bus, options.timing.clone());
     machine.set_timed(options.timed);
     // Without content in the flash there is nothing that a reset could start again.
+    machine.cpu.quirks = options.quirks;
     machine.cpu.quirks.stop_on_reset = options.exit_on_reset || options.flash.is_none();
     Ok(Board { machine, terminal })
 }

@@ -269,3 +269,19 @@ fn console_is_reached_through_a_pseudo_terminal() {
     converse(terminal.expect("the terminal can be opened"));
     assert_eq!(child.wait().expect("the guest ends").code(), Some(3));
 }
+
+#[test]
+fn quirk_of_the_part_can_be_switched_off() {
+    let path = directory("quirk").join("dcbz.bin");
+    // dcbz 0, r3, with the data cache off as U-Boot leaves it; b .
+    let words = [0x7C00_1FEC_u32, 0x4800_0000].map(u32::to_be_bytes).concat();
+    std::fs::write(&path, words).expect("a file can be written");
+    let run = |quirk: &str, status: i32| {
+        let image = path.to_str().expect("the path is UTF-8");
+        let limit = ["--load", "0x10000", "--max-seconds", "0.001"];
+        simulate(&[&["--quirk", quirk][..], &limit, &[image]].concat()).ends_with(status)
+    };
+    run("dcbz-alignment=off", 0);
+    // The exception finds no handler.
+    run("dcbz-alignment=on", 124);
+}

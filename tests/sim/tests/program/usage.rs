@@ -46,6 +46,12 @@ fn wrong_options_name_what_is_accepted() {
     );
     refused(&["--gdb", "70000", "i"], &["--gdb 70000", "0xffff"]);
     refused(&["--bd-info", "both", "i"], &["old, new"]);
+    for quirk in ["cpu15", "cpu15=yes", "cpu6=on", "=on"] {
+        refused(
+            &["--quirk", quirk, "i"],
+            &["stale-dar, dcbz-alignment, cpu15 with =on or =off"],
+        );
+    }
     refused(&["one", "two"], &["unexpected word `two`"]);
     refused(&["i", "--"], &["no commands after `--`"]);
     refused(&["i", "--", "say \"x\""], &["double quote"]);
