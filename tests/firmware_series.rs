@@ -65,9 +65,8 @@ fn series_repeats_exactly_and_orders_the_patches_by_what_they_change() {
     for other in 2..=9 {
         let patch = format!("patch-{other}");
         let off = (of(&patch) - of("patch-1")).abs();
-        // What ticks of the clock cost, which fall here and there.
         assert!(
-            off <= 20,
+            off <= 5,
             "{patch}: same code as patch-1, {off} tenths of a cycle off: {cycles:?}"
         );
     }
@@ -91,8 +90,8 @@ fn figures_depend_on_nothing_but_the_preset() {
         .iter()
         .find(|row| row.field("preset").text() == "fast")
         .expect(&console);
-    // Ticks of the clock fall in one run and not in the other.
-    let is_near = |preset: &str, cycles: i64| (forth[preset] - cycles).abs() <= 20;
+    // The first run of all finds the caches as the start left them.
+    let is_near = |preset: &str, cycles: i64| (forth[preset] - cycles).abs() <= 10;
     for (preset, cycles) in back {
         assert!(is_near(&preset, cycles), "{preset}: {cycles}, {forth:?}");
     }
@@ -132,7 +131,7 @@ fn bisect_names_the_axis_that_makes_the_difference() {
         Some("layers: linux -> direct"),
         "{all:?}"
     );
-    let text = run(&["bisect --count 500 --rounds 1 patch-1 patch-9; bisect --count 500 --rounds 1 fast fast-no-kuap"]);
+    let text = run(&["bisect --count 500 --rounds 1 patch-1 patch-9; bisect --rounds 1 fast fast-no-kuap"]);
     assert!(
         text.contains("bisect: patch-1 and patch-9 have equal values of all axes\n"),
         "{text}"

@@ -173,6 +173,13 @@ mod running {
         state
     }
 
+    /// Begins a period of the tick now, so that ticks fall at equal places in runs that are compared.
+    pub fn restart_tick() {
+        let period = period();
+        PERIOD.store(period, Ordering::Relaxed);
+        spr::set_decrementer(period);
+    }
+
     static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
     /// Ticks since the start, modulo 2^32.

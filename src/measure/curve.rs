@@ -18,6 +18,7 @@ use crate::syscall;
 use crate::task;
 use alloc::format;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 /// Blocks of read and write, in bytes.
 const SIZES: [u32; 12] = [
@@ -34,9 +35,10 @@ const SIZES: [u32; 12] = [
     256 << 10,
     1 << 20,
 ];
-/// Where a first line ends and a second begins: half of the smallest data cache, and four times the next.
-const SMALL: u32 = 4096;
-const LARGE: u32 = 16 << 10;
+/// The sizes of two lines: from where `clear_user` works by cache lines up to half of the smallest data cache, and well
+/// beyond it.
+const SMALL: RangeInclusive<u32> = 64..=4096;
+const LARGE: RangeInclusive<u32> = 16 << 10..=1 << 20;
 /// Entries of a vector.
 const SEGMENTS: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// Where the first line ends for these, and the second.
@@ -209,11 +211,14 @@ fn rows(bench: &Bench, json: bool) -> Result<(), i32> {
             println!("{count:>9} {gathered:>10} {scattered:>10}");
         }
     }
-    let (small, large): (Vec<_>, Vec<_>) = read
-        .iter()
-        .filter(|(bytes, _)| *bytes <= SMALL || *bytes >= LARGE)
-        .partition(|(bytes, _)| *bytes <= SMALL);
-    print_fit("read up to 4 KiB", "byte", &small, json);
+    let among = |sizes: RangeInclusive<u32>| {
+        read.iter()
+            .copied()
+            .filter(|(bytes, _)| sizes.contains(bytes))
+            .collect()
+    };
+    let (small, large): (Vec<_>, Vec<_>) = (among(SMALL), among(LARGE));
+    print_fit("read of 64 bytes to 4 KiB", "byte", &small, json);
     print_fit("read from 16 KiB on", "byte", &large, json);
     for (call, points) in [("readv", &readv), ("writev", &writev)] {
         // More than `FEW` entries live on the heap, more than `MANY` do not fit the data cache beside what they describe.

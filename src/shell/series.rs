@@ -163,6 +163,7 @@ impl<'a> Request<'a> {
             println!("{}: there is no such program: an initial archive has it", arguments[0]);
             return Err(1);
         };
+        clock::restart_tick();
         let start = spr::timebase();
         let status = syscall::run_program_silently(name, file, &arguments);
         let ticks = spr::timebase() - start;
