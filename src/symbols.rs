@@ -109,4 +109,20 @@ mod tests {
         huge[4..8].copy_from_slice(&[0xff; 4]);
         assert!(Symbols::new(&huge).is_none());
     }
+
+    #[test]
+    fn size_and_bounds_reach_up_to_the_next_symbol() {
+        let blob = blob(&[(0x1000, "first"), (0x1010, "second"), (0x1100, "end")]);
+        let symbols = Symbols::new(&blob).expect("a good table");
+        assert_eq!(symbols.size("first"), Some(0x10));
+        assert_eq!(symbols.size("second"), Some(0xf0));
+        // A prefix is no name, and nothing says where the last one ends.
+        assert_eq!(
+            (symbols.size("sec"), symbols.size("end"), symbols.size("none")),
+            (None, None, None)
+        );
+        assert_eq!(symbols.bounds(0x1000), Some(0x1000..0x1010));
+        assert_eq!(symbols.bounds(0x10ff), Some(0x1010..0x1100));
+        assert_eq!((symbols.bounds(0xfff), symbols.bounds(0x1100)), (None, None));
+    }
 }
