@@ -100,19 +100,20 @@ FUNC __arch_clear_user
 	li	%r3, 0
 	blr
 2:	srwi.	%r6, %r4, {LINE_SHIFT}
-	beq	.Lclear_words
 	mtctr	%r6
+	beq	.Lclear_words
+	andi.	%r4, %r4, {LINE} - 1
 3:	EX .Lclear_bytes, dcbz 0, %r3
 	addi	%r3, %r3, {LINE}
 	bdnz	3b
+	bne	.Lclear_words
+	li	%r3, 0
+	blr
+# r4 bytes are left. Misaligned words are done in hardware by both families.
 .Lclear_words:
-	subf	%r4, %r3, %r5
-	andi.	%r6, %r3, 3
-	srwi	%r7, %r4, 2
-	bne	.Lclear_bytes
-	cmplwi	%r7, 0
-	beq	.Lclear_bytes
+	srwi.	%r7, %r4, 2
 	mtctr	%r7
+	beq	.Lclear_bytes
 4:	EX .Lclear_bytes, stw %r0, 0(%r3)
 	addi	%r3, %r3, 4
 	bdnz	4b
@@ -164,15 +165,18 @@ FUNC __clear_user_words
 	bdnz	1b
 2:	subf	%r4, %r3, %r5
 	srwi.	%r6, %r4, 4
-	beq	.Lclear_words
 	mtctr	%r6
+	beq	.Lclear_words
+	andi.	%r4, %r4, 15
 3:	EX .Lclear_bytes, stw %r0, 0(%r3)
 	EX .Lclear_bytes, stw %r0, 4(%r3)
 	EX .Lclear_bytes, stw %r0, 8(%r3)
 	EX .Lclear_bytes, stw %r0, 12(%r3)
 	addi	%r3, %r3, 16
 	bdnz	3b
-	b	.Lclear_words
+	bne	.Lclear_words
+	li	%r3, 0
+	blr
 END __clear_user_words
 
 # fn __clear_user_bytes(to: r3, length: r4) -> residue
