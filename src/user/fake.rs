@@ -3,10 +3,24 @@
 
 use super::errno::Errno;
 use super::sys::{Fd, IoVector, Sys, Whence, open_flags};
+use crate::user::start::StartInfo;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::CStr;
+use std::ffi::CString;
+
+/// Runs the `main` of a program with these arguments, the first of which is its name.
+pub fn run(main: fn(&StartInfo<'_>, &mut Fake) -> u8, arguments: &[&str], sys: &mut Fake) -> u8 {
+    let texts: Vec<CString> = arguments.iter().map(|text| CString::new(*text).unwrap()).collect();
+    main(
+        &StartInfo {
+            arguments: texts.iter().map(CString::as_c_str).collect(),
+            ..StartInfo::default()
+        },
+        sys,
+    )
+}
 
 /// What an open descriptor or a named file does.
 #[derive(Clone, Debug)]

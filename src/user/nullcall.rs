@@ -127,31 +127,18 @@ fn print_result<S: Sys>(sys: &mut S, count: u32, elapsed_ns: u64, json: bool) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::user::fake::Fake;
-    use std::ffi::CString;
+    use crate::user::fake::{Fake, run};
     use std::string::{String, ToString};
     use std::vec;
-    use std::vec::Vec;
 
-    fn run(operands: &[&str], sys: &mut Fake) -> u8 {
-        let texts: Vec<CString> = ["nullcall"]
-            .iter()
-            .chain(operands)
-            .map(|text| CString::new(*text).unwrap())
-            .collect();
-        main(
-            &StartInfo {
-                arguments: texts.iter().map(CString::as_c_str).collect(),
-                ..StartInfo::default()
-            },
-            sys,
-        )
+    fn nullcall(operands: &[&str], sys: &mut Fake) -> u8 {
+        run(main, &[&["nullcall"], operands].concat(), sys)
     }
 
     #[test]
     fn makes_exactly_the_calls_asked_for_between_two_clock_readings() {
         let mut sys = Fake::default();
-        assert_eq!(run(&["3"], &mut sys), 0);
+        assert_eq!(nullcall(&["3"], &mut sys), 0);
         assert_eq!(sys.calls["parent_process"], 3);
         assert_eq!(sys.calls["clock"], 2);
         assert_eq!(
@@ -166,7 +153,7 @@ mod tests {
             clock_step_ns: 1_500_000_004,
             ..Fake::default()
         };
-        assert_eq!(run(&["--json"], &mut sys), 0);
+        assert_eq!(nullcall(&["--json"], &mut sys), 0);
         let expected = "{\"program\":\"nullcall\",\"call\":\"getppid\",\"count\":1000000,\"elapsed_ns\":1500000004,\
                         \"ns_per_call\":1500.00}\n";
         assert_eq!(sys.stdout(), expected);
@@ -178,7 +165,7 @@ mod tests {
             clock_step_ns: 0,
             ..Fake::default()
         };
-        assert_eq!(run(&["1"], &mut sys), 0);
+        assert_eq!(nullcall(&["1"], &mut sys), 0);
         assert_eq!(sys.stdout(), "1 getppid calls, 0.000000 seconds, 0.00 ns per call\n");
     }
 
@@ -193,7 +180,7 @@ mod tests {
         ];
         for (operands, message) in table {
             let mut sys = Fake::default();
-            assert_eq!(run(&operands, &mut sys), 1, "{operands:?}");
+            assert_eq!(nullcall(&operands, &mut sys), 1, "{operands:?}");
             assert!(sys.stderr().starts_with(message), "{}", sys.stderr());
             assert_eq!(sys.stdout(), String::new());
         }
@@ -205,7 +192,7 @@ mod tests {
             has_clock: false,
             ..Fake::default()
         };
-        assert_eq!(run(&["1"], &mut sys), 1);
+        assert_eq!(nullcall(&["1"], &mut sys), 1);
         assert_eq!(
             sys.stderr(),
             "nullcall: cannot time getppid: Function not implemented\n".to_string()

@@ -2,26 +2,14 @@
 
 use super::main;
 use crate::user::errno::Errno;
-use crate::user::fake::{Fake, File};
-use crate::user::start::StartInfo;
+use crate::user::fake::{Fake, File, run};
 use crate::user::sys::open_flags;
-use std::ffi::CString;
 use std::vec;
 use std::vec::Vec;
 
 fn dd(line: &str, sys: &mut Fake) -> u8 {
-    let texts: Vec<CString> = ["dd"]
-        .into_iter()
-        .chain(line.split_whitespace())
-        .map(|text| CString::new(text).unwrap())
-        .collect();
-    main(
-        &StartInfo {
-            arguments: texts.iter().map(CString::as_c_str).collect(),
-            ..StartInfo::default()
-        },
-        sys,
-    )
+    let arguments: Vec<&str> = ["dd"].into_iter().chain(line.split_whitespace()).collect();
+    run(main, &arguments, sys)
 }
 
 /// A system whose standard input is a pipe that gives these items, one per read.

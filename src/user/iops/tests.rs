@@ -2,25 +2,13 @@
 
 use super::main;
 use super::report::Change;
-use crate::user::fake::{Fake, File};
-use crate::user::start::StartInfo;
-use std::ffi::CString;
+use crate::user::fake::{Fake, File, run};
 use std::string::{String, ToString};
 use std::vec::Vec;
 
 fn iops(line: &str, sys: &mut Fake) -> u8 {
-    let texts: Vec<CString> = ["iops"]
-        .into_iter()
-        .chain(line.split_whitespace())
-        .map(|text| CString::new(text).unwrap())
-        .collect();
-    main(
-        &StartInfo {
-            arguments: texts.iter().map(CString::as_c_str).collect(),
-            ..StartInfo::default()
-        },
-        sys,
-    )
+    let arguments: Vec<&str> = ["iops"].into_iter().chain(line.split_whitespace()).collect();
+    run(main, &arguments, sys)
 }
 
 fn with_file(bytes: usize) -> Fake {

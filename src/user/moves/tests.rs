@@ -1,22 +1,10 @@
 use super::*;
-use crate::user::fake::{Fake, File};
-use std::ffi::CString;
+use crate::user::fake::{Fake, File, run};
 use std::string::String;
 use std::vec::Vec;
 
-fn run(operands: &[&str], sys: &mut Fake) -> u8 {
-    let texts: Vec<CString> = ["moves"]
-        .iter()
-        .chain(operands)
-        .map(|text| CString::new(*text).unwrap())
-        .collect();
-    main(
-        &StartInfo {
-            arguments: texts.iter().map(CString::as_c_str).collect(),
-            ..StartInfo::default()
-        },
-        sys,
-    )
+fn moves(operands: &[&str], sys: &mut Fake) -> u8 {
+    run(main, &[&["moves"], operands].concat(), sys)
 }
 
 #[test]
@@ -26,7 +14,7 @@ fn every_way_moves_the_same_bytes_and_says_so() {
         let content: Vec<u8> = (0..1000u32).map(|index| index as u8).collect();
         sys.add_regular("in", &content);
         let operands = [&*std::format!("by={by}"), "if=in", "of=out", "bs=300", "count=9"];
-        assert_eq!(run(&operands, &mut sys), 0, "{by}: {}", sys.stderr());
+        assert_eq!(moves(&operands, &mut sys), 0, "{by}: {}", sys.stderr());
         assert_eq!(sys.content("out"), content, "{by}");
         let expected = "3+1 records in\n3+1 records out\n1000 bytes (1000B) copied, 0.001000 seconds, 976.6KB/s\n";
         assert_eq!(sys.stdout(), expected, "{by}");
@@ -37,7 +25,7 @@ fn every_way_moves_the_same_bytes_and_says_so() {
 fn count_ends_a_run_and_json_is_one_object() {
     let mut sys = Fake::default();
     assert_eq!(
-        run(&["by=readv", "segments=7", "bs=1k", "count=5", "--json"], &mut sys),
+        moves(&["by=readv", "segments=7", "bs=1k", "count=5", "--json"], &mut sys),
         0
     );
     let expected = "{\"program\":\"moves\",\"by\":\"readv\",\"bs\":1024,\"segments\":7,\"blocks\":5,\"bytes\":5120,\
@@ -65,7 +53,7 @@ fn failed_moves_are_named_and_what_went_before_is_reported() {
             content: Vec::new(),
         },
     );
-    assert_eq!(run(&["of=small", "bs=400", "count=9"], &mut sys), 1);
+    assert_eq!(moves(&["of=small", "bs=400", "count=9"], &mut sys), 1);
     assert_eq!(
         sys.stderr(),
         "moves: error moving '/dev/zero': No space left on device\n"
@@ -94,11 +82,11 @@ fn bad_operands_are_named_and_refused() {
     ];
     for (operand, message) in table {
         let mut sys = Fake::default();
-        assert_eq!(run(&[operand], &mut sys), 1, "{operand}");
+        assert_eq!(moves(&[operand], &mut sys), 1, "{operand}");
         assert!(sys.stderr().starts_with(message), "{operand}: {}", sys.stderr());
         assert!(sys.stdout().is_empty() || operand.starts_with("if"), "{operand}");
     }
     let mut sys = Fake::default();
-    assert_eq!(run(&["--help"], &mut sys), 0);
+    assert_eq!(moves(&["--help"], &mut sys), 0);
     assert!(sys.stdout().starts_with("usage: moves") && sys.stderr() == String::new());
 }
