@@ -203,7 +203,7 @@ fn wrong_words_are_named_on_every_machine() {
         );
         assert_eq!((unknown.status, firmware.run("bisect fast").status), (2, 2));
         // The preset in force is that of before.
-        firmware.output("preset debug; series --rounds 1 --count 200 fast patch-11");
+        firmware.output("preset debug; series --rounds 1 --count 2000 fast patch-11");
         assert!(firmware.output("status").contains("preset    debug\n"));
     });
 }

@@ -41,6 +41,9 @@ options: --load dd|iops  read /dev/zero, write /dev/null; or read /dev/pmem0 (dd
          --rounds N      turns of each preset, 1 to 100 (3)
          --json          one line of JSON for each row";
 
+/// Ticks of the time base that a round must take, so that one of them is no more than a percent.
+const LEAST_TICKS: u64 = 100;
+
 /// The rows when none are named: the series of the mails, and what is left when everything is tuned.
 const DEFAULT_ROWS: [&str; 13] = [
     "5.9-rc2", "patch-1", "patch-2", "patch-3", "patch-4", "patch-5", "patch-6", "patch-7", "patch-8", "patch-9",
@@ -204,7 +207,18 @@ impl<'a> Request<'a> {
                     .run(least)
                     .and_then(|less| Ok((less, self.run(least + self.count)?)));
                 match both {
-                    Ok((less, more)) => runs.ticks.push(more.saturating_sub(less)),
+                    Ok((less, more)) if more.saturating_sub(less) < LEAST_TICKS => {
+                        if !self.is_json {
+                            println!();
+                        }
+                        println!(
+                            "--count {}: the time of so few operations under {} cannot be told: accepted is more",
+                            self.count, preset.name
+                        );
+                        outcome = Err(1);
+                        break 'rounds;
+                    }
+                    Ok((less, more)) => runs.ticks.push(more - less),
                     Err(status) => {
                         outcome = Err(status);
                         break 'rounds;
