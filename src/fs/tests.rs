@@ -492,7 +492,7 @@ fn plain_operations_serve_plain_calls_and_iterators_serve_vectors() {
     under_every_policy!(ways_of_calls);
 }
 
-// U-130
+// U-130, U-138
 #[test]
 fn kernel_reads_only_files_that_have_iterators_alone() {
     fn outcome<P: Policy>() -> [Result<u32, Errno>; 3] {
