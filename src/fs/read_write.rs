@@ -82,8 +82,12 @@ fn is_area(position: u64, count: u32) -> bool {
     count <= i32::MAX as u32 && position <= i64::MAX as u64 - u64::from(count)
 }
 
+/// A count and a position must be in order.
+///
+/// # Errors
+/// `EINVAL`.
 #[inline(never)]
-fn rw_verify_area(position: u64, count: u32) -> Result<(), Errno> {
+pub(super) fn rw_verify_area(position: u64, count: u32) -> Result<(), Errno> {
     if is_area(position, count) {
         Ok(())
     } else {
@@ -139,7 +143,7 @@ fn check_write(file: &OpenFile) -> Result<(), Errno> {
 
 /// Runs an iterator operation at a position, which moves with it.
 #[inline(always)]
-fn with_kiocb(
+pub(super) fn with_kiocb(
     file: &OpenFile,
     position: &Cell<u64>,
     flags: u32,

@@ -7,7 +7,8 @@
 #![forbid(unsafe_code)]
 
 use super::pipe::{self, Buffer, Pipe, would_block};
-use super::{Kiocb, OpenFile, open_flags, tmp};
+use super::read_write::{rw_verify_area, with_kiocb};
+use super::{OpenFile, open_flags, tmp};
 use crate::addr::UserAddr;
 use crate::errno::Errno;
 use crate::iter::{IovIter, MAX_RW_COUNT, Source};
@@ -42,21 +43,15 @@ pub fn copy_splice_read(file: &OpenFile, position: &Cell<u64>, pipe: &Pipe, coun
             None => break,
         };
         let wanted = page::LENGTH.min((most - done) as usize);
-        let kiocb = Kiocb {
-            file,
-            position: position.clone(),
-            flags: 0,
-        };
-        let read = {
-            let mut segments = [&mut page.bytes_mut()[..wanted]];
-            read_iter(&kiocb, &mut IovIter::kernel(&mut segments))
-        };
+        let mut segments = [&mut page.bytes_mut()[..wanted]];
+        let read = with_kiocb(file, position, 0, |kiocb| {
+            read_iter(kiocb, &mut IovIter::kernel(&mut segments))
+        });
         let read = match read {
             Err(error) if done == 0 => return Err(error),
             Err(_) => break,
             Ok(read) => read,
         };
-        position.set(kiocb.position.get());
         if read > 0 {
             pipe.push(Buffer::new(page, read as usize));
         }
@@ -100,15 +95,10 @@ pub fn iter_file_splice_write(
 ) -> Result<u32, Errno> {
     let write_iter = file.operations().write_iter.ok_or(Errno::EINVAL)?;
     drain(pipe, count, nonblocking, |bytes| {
-        let kiocb = Kiocb {
-            file,
-            position: position.clone(),
-            flags: 0,
-        };
         let mut segments = [bytes];
-        let written = write_iter(&kiocb, &mut IovIter::<Source>::kernel(&mut segments))?;
-        position.set(kiocb.position.get());
-        Ok(written)
+        with_kiocb(file, position, 0, |kiocb| {
+            write_iter(kiocb, &mut IovIter::<Source>::kernel(&mut segments))
+        })
     })
 }
 
@@ -132,15 +122,6 @@ fn check_room(pipe: &Pipe, nonblocking: bool) -> Result<(), Errno> {
         Err(Errno::EPIPE)
     } else if pipe.room() == 0 {
         Err(would_block(nonblocking))
-    } else {
-        Ok(())
-    }
-}
-
-/// A count and a position must be in order (`rw_verify_area`).
-fn verify(position: u64, count: u32) -> Result<(), Errno> {
-    if count > i32::MAX as u32 || position > i64::MAX as u64 - u64::from(count) {
-        Err(Errno::EINVAL)
     } else {
         Ok(())
     }
@@ -274,7 +255,7 @@ pub fn do_splice(input: End<'_>, output: End<'_>, count: u32, flags: u32) -> Res
             if output.file.status_flags() & open_flags::APPEND != 0 {
                 return Err(Errno::EINVAL);
             }
-            verify(target.get(), count)?;
+            rw_verify_area(target.get(), count)?;
             let done = pipe_to_file(from, output.file, &target, count, is_nonblocking(input.file))?;
             output.set_position(target.get())?;
             Ok(done)
@@ -283,7 +264,7 @@ pub fn do_splice(input: End<'_>, output: End<'_>, count: u32, flags: u32) -> Res
             if input.offset != 0 && !input.file.is_positional() {
                 return Err(Errno::EINVAL);
             }
-            verify(start.get(), count)?;
+            rw_verify_area(start.get(), count)?;
             let done = file_to_pipe(input.file, &start, to, count, is_nonblocking(output.file))?;
             input.set_position(start.get())?;
             Ok(done)
@@ -387,7 +368,7 @@ pub fn do_sendfile(
     if is_explicit && !input.is_positional() {
         return Err(Errno::ESPIPE);
     }
-    verify(position.get(), count)?;
+    rw_verify_area(position.get(), count)?;
     let output = output?;
     if !output.may_write() {
         return Err(Errno::EBADF);
@@ -399,7 +380,7 @@ pub fn do_sendfile(
     if let Some(pipe) = pipe::of(output) {
         return file_to_pipe(input, position, pipe, count, output.is_nonblocking());
     }
-    verify(output.position().get(), count)?;
+    rw_verify_area(output.position().get(), count)?;
     if output.status_flags() & open_flags::APPEND != 0 || !input.is_positional() {
         return Err(Errno::EINVAL);
     }

@@ -1,7 +1,7 @@
 //! Making calls and printing their results, several to a line.
 
 use crate::user::errno::Errno;
-use crate::user::linux::{Linux, syscall6};
+use crate::user::linux::{Linux, syscall};
 use crate::user::print::print;
 use crate::user::sys::Fd;
 use alloc::string::String;
@@ -192,18 +192,7 @@ impl Record {
 
 /// Makes a call that belongs to no row.
 pub fn quiet<const N: usize>(number: u32, arguments: [u32; N]) -> Result<u32, Errno> {
-    let argument = |index: usize| arguments.get(index).copied().unwrap_or(0);
     // SAFETY: the groups give the kernel no memory but that of `Ground` and their own local arrays, and addresses that
     // must be refused.
-    unsafe {
-        syscall6(
-            number,
-            argument(0),
-            argument(1),
-            argument(2),
-            argument(3),
-            argument(4),
-            argument(5),
-        )
-    }
+    unsafe { syscall(number, &arguments) }
 }

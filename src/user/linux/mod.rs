@@ -130,6 +130,29 @@ system_call!(syscall5(a, b = "r4", c = "r5", d = "r6", e = "r7"), changes "r8");
 
 system_call!(syscall6(a, b = "r4", c = "r5", d = "r6", e = "r7", f = "r8"), changes);
 
+/// Makes a system call with the arguments of a list; those that it lacks are 0.
+///
+/// # Errors
+/// The error number, where the kernel set CR0.SO.
+///
+/// # Safety
+/// As [`syscall6`].
+pub unsafe fn syscall(number: u32, arguments: &[u32]) -> Result<u32, Errno> {
+    let argument = |index: usize| arguments.get(index).copied().unwrap_or(0);
+    // SAFETY: the caller vouches for the memory.
+    unsafe {
+        syscall6(
+            number,
+            argument(0),
+            argument(1),
+            argument(2),
+            argument(3),
+            argument(4),
+            argument(5),
+        )
+    }
+}
+
 /// Ends the process with `status`.
 pub fn exit(status: u8) -> ! {
     // SAFETY: exit_group touches no memory of the process and does not return.

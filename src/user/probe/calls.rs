@@ -4,7 +4,7 @@ use super::memory::{MAP_PRIVATE_ANONYMOUS, NO_FILE, PROT_READ, PROT_WRITE, map_p
 use super::{page_size, say};
 use crate::user::errno::Errno;
 use crate::user::linux::number::*;
-use crate::user::linux::{Linux, syscall6};
+use crate::user::linux::{Linux, syscall};
 use crate::user::print::complain;
 use crate::user::start::StartInfo;
 use alloc::vec;
@@ -56,20 +56,9 @@ fn print_calls(sys: &mut Linux, calls: &[Call<'_>]) -> u8 {
 }
 
 fn call(number: u32, arguments: &[u32]) -> Result<u32, Errno> {
-    let argument = |index: usize| arguments.get(index).copied().unwrap_or(0);
     // SAFETY: the tables below give the kernel no memory but the probe's own buffers and pages, and addresses that must
     // be refused.
-    unsafe {
-        syscall6(
-            number,
-            argument(0),
-            argument(1),
-            argument(2),
-            argument(3),
-            argument(4),
-            argument(5),
-        )
-    }
+    unsafe { syscall(number, arguments) }
 }
 
 /// What the calls work on.
